@@ -31,7 +31,7 @@ _HOMES = {
     "rankgate.data.logs.log_judgments": ["Truth"],
     "rankgate.data.logs.splits": ["SplitPlan"],
     "rankgate.data.memory.matrices": ["Lists", "Matrix"],
-    "rankgate.data.memory_tables": ["from_arrays"],
+    "rankgate.data.formats.tables.memory_tables": ["from_arrays"],
     "rankgate.decisions.advice.advice_inputs": ["PlannedJudgments"],
     "rankgate.decisions.advice.advise": ["Advice", "advise"],
     "rankgate.decisions.advice.blind_spots": ["BlindSpots", "blindspots"],

@@ -11,7 +11,7 @@ import scipy.sparse
 import rankgate
 from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import read_qrels, read_run
-from rankgate.data.memory_tables import from_arrays
+from rankgate.data.formats.tables.memory_tables import from_arrays
 from support.wording import raises
 
 LABELS = np.array([[3, 0, 1], [0, 2, -1]])

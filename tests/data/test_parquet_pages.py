@@ -64,7 +64,7 @@ def test_good_files_are_taken(how):
 def read_qrels_of(data):
     from rankgate.data.formats.tables.parquet_arrow import FORMAT
 
-    return FORMAT.read_qrels(InputFile(None, data)).table
+    return FORMAT.read(InputFile(None, data, read_as="qrels")).judgments("").table
 
 
 def test_a_column_that_unpacks_to_too_much(monkeypatch):

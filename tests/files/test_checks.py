@@ -13,7 +13,6 @@ from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.files.checks import CHECKS
 from rankgate.data.files.validate import make_checklist, validate
 from rankgate.data.qrels import Ratings, Scale
-from support.wording import raises
 
 CSV = "query_id,doc_id,grade\n"
 RUN = "1 Q0 a 1 9 x\n1 Q0 b 2 8 x\n"
@@ -332,9 +331,9 @@ def test_gains_beyond_all_numbers(found):
 
 
 def test_a_frame_with_a_grade_that_is_no_number():
-    frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["d"], "grade": ["x"]})
-    with raises("not-a-number", InputError):
-        validate(frame)
+    frame = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["d", "e"], "grade": ["x", "1"]})
+    (problem,) = [problem for problem in validate(frame).problems if problem.severity == "error"]
+    assert (problem.check, problem.count) == ("no-grade", 1)
 
 
 @pytest.mark.parametrize(

@@ -382,7 +382,7 @@ def guessed_frame_error(error: InputError, frame: pl.LazyFrame, input_kind: Inpu
         frame: the table with its own column names, or with ours for the columns the user named.
         input_kind: the kind of input to read the table as.
     """
-    if error.code not in COLUMN_ERRORS or error.suggestions:
+    if error.code != _LOG_CODE and (error.code not in COLUMN_ERRORS or error.suggestions):
         return error
     names = frame.collect_schema().names()
     if mapping := log_mapping(names):
@@ -416,7 +416,7 @@ def guess_file_columns(error: InputError, input_file: InputFile, format_: Format
         guess = guess_columns(table.frame(), input_file.read_as)
     except (InputError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         return None  # the reader's own error is more precise
-    refuse_click_log(table.names, input_file.label)
+    refuse_click_log(table.names, input_file.label, table.header_line)
     if guess is None or (error.code == "not-a-number" and not guess.grades):
         return None
     return guess.with_stated(input_file.renamed) if input_file.renamed else guess

@@ -493,7 +493,7 @@ def _map_frame(table: object, how: ColumnMap, kind: Kind) -> Any:
     """A frame with our column names, with one row per rating if there are several raters."""
     names = lazy_frame(table).collect_schema().names() if set(how.theirs) & set(_PATH_COLUMNS) else []
     if paths := how.paths(names, kind):
-        from rankgate.data import memory_tables
+        from rankgate.data.formats.tables import memory_tables
 
         number = "grade" if kind == "qrels" else "score"
         unfolded = unfold(lazy_frame(table), number, "a table", paths)

@@ -16,7 +16,6 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.adapters import column_names, is_ranking, is_table, read_rankings, read_table
 from rankgate.data.column_names import ALIASES, NAME_SEPARATOR, document_columns, match_columns
-from rankgate.data.qrels import OPTIONAL
 
 
 def is_frame(table: object) -> bool:
@@ -186,68 +185,6 @@ def missing_column_message(column: str, columns: Sequence[str], noun: str = "col
     if column == "score" and has_grades(columns):
         return f"{problem} These are judgments, which come before the run."
     return problem
-
-
-def shape_table(frame: pl.LazyFrame, number: str, label: str, document: str | None = None) -> pl.LazyFrame:
-    """A table with our columns and dtypes, from a table with any known column names.
-
-    A run may have a rank instead of a score; rank 1 is best. Judgments may have the optional
-    columns.
-
-    Args:
-        frame: the table.
-        number: ``grade`` or ``score``.
-        label: the name of its origin in errors.
-        document: the column of the ids of documents, if several columns are possible.
-
-    Raises:
-        InputError: a column is missing, two columns could hold the ids of documents, or ids are
-            neither strings nor whole numbers.
-    """
-    schema = frame.collect_schema()
-    source_columns = match_columns(schema.names(), ("query_id", "doc_id", number, "rank"))
-    if document is None:
-        one_document_column(schema.names(), label)
-    else:
-        source_columns["doc_id"] = document
-    if number == "score" and "score" not in source_columns and "rank" in source_columns:
-        frame = frame.with_columns(-pl.col(source_columns["rank"]).cast(pl.Float64).alias("score"))
-        source_columns["score"] = "score"
-    for column in ("query_id", "doc_id", number):
-        if column not in source_columns:
-            problem = missing_column_message(column, schema.names())
-            raise InputError(problem, source=label, code="missing-column")
-    for column in ("query_id", "doc_id"):
-        dtype = schema[source_columns[column]]
-        is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
-        if not is_text and not dtype.is_integer():
-            problem = f"column {source_columns[column]} holds {dtype}; ids are strings: cast the column."
-            raise InputError(problem, source=label, code="invalid-id")
-    dtypes: dict[str, Any] = {"query_id": pl.String, "doc_id": pl.String, number: pl.Float64}
-    if number == "grade":
-        source_columns |= match_columns(schema.names(), OPTIONAL)
-        dtypes |= {column: OPTIONAL[column] for column in OPTIONAL if column in source_columns}
-    rows = frame.select(
-        pl.col(source_columns[column]).cast(dtype).alias(column) for column, dtype in dtypes.items()
-    )
-    # a row that is empty as a whole is passed over, as in files
-    is_filled = pl.any_horizontal(
-        pl.col(number).is_not_null(),
-        *((pl.col(name) != "").fill_null(value=False) for name in ("query_id", "doc_id")),
-    )
-    return rows.filter(is_filled)
-
-
-def shape_by_document_column(frame: pl.LazyFrame, number: str, label: str) -> dict[str, pl.LazyFrame]:
-    """Make the tables of `shape_table`, one for each column that could hold the ids of documents.
-
-    Raises:
-        InputError: see `shape_table`.
-    """
-    columns = document_columns(frame.collect_schema().names())
-    if len(columns) < 2:
-        return {"doc_id": shape_table(frame, number, label)}
-    return {column: shape_table(frame, number, label, column) for column in columns}
 
 
 def string_table(rows: Sequence[Mapping[str, str | None]], first: Sequence[str] = ()) -> pl.DataFrame:

@@ -285,12 +285,13 @@ def log_mapping(names: Sequence[str]) -> tuple[str, ...]:
     return lines if any(line.startswith("query_event_id") for line in lines) else ()
 
 
-def refuse_click_log(names: Sequence[str], label: str) -> None:
+def refuse_click_log(names: Sequence[str], label: str, line: int | None) -> None:
     """Check that a table is not a log of shown results with clicks.
 
     Args:
         names: its columns.
         label: the file.
+        line: the line of their names, if the file has lines.
 
     Raises:
         InputError: the table is a log; the message has the mapping and the command that learns
@@ -305,7 +306,7 @@ def refuse_click_log(names: Sequence[str], label: str) -> None:
     )
     command = f"rankgate online judgments {label} --mapping log.toml -o qrels.csv"
     raise InputError(
-        problem, source=label, line=1, code="log-not-judgments", suggestions=(*lines, "and run", command)
+        problem, source=label, line=line, code="log-not-judgments", suggestions=(*lines, "and run", command)
     )
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError
-from rankgate.data import memory_tables
 from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.foreign_frames import is_frame, polars_frame, rename_columns
+from rankgate.data.formats.tables import memory_tables
 from rankgate.data.grades_from_columns import label_grade, map_label_column
 from rankgate.data.table_rows import RowLocation
 

@@ -168,7 +168,7 @@ def _read_qrels(
         qrels = _read_file_qrels(input_file, format_ or registry.detect_format(input_file)[0])
         return qrels if subtopics else _require_documents(qrels)
     refuse_on_spark(table)
-    from rankgate.data import memory_tables
+    from rankgate.data.formats.tables import memory_tables
 
     return _from_memory(memory_tables.qrels_of_table, table, name or "qrels", "qrels")
 
@@ -220,7 +220,7 @@ def _open_run(table: RunLike | InputFile, name: str | None, format_name: str | N
             )
         return _read_file_run(input_file, format_ or registry.detect_format(input_file)[0])
     refuse_on_spark(table)
-    from rankgate.data import memory_tables
+    from rankgate.data.formats.tables import memory_tables
 
     return _from_memory(memory_tables.run_of_table, table, name or "run", "run")
 
@@ -338,7 +338,7 @@ def _contents_unfolded(frame: pl.LazyFrame, location: RowLocation, input_file: I
     Raises:
         InputError: see `_unfold_table`.
     """
-    from rankgate.data import memory_tables
+    from rankgate.data.formats.tables import memory_tables
     from rankgate.data.formats.tables.parquet_arrow import damage_named
     from rankgate.data.unfold import CAUTIONS
 

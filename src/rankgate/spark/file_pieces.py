@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.foreign_frames import rename_columns, shape_table
-from rankgate.data.formats.tables.parquet_arrow import collect_frame, scan_file
+from rankgate.data.foreign_frames import rename_columns
+from rankgate.data.formats.tables.parquet_arrow import FrameTable, collect_frame, scan_file
 from rankgate.data.streams.source import InputFile
 from rankgate.spark.shuffle import ORDER, QUERY, read_numbers
 
@@ -88,7 +88,10 @@ class FilePiece:
         known_columns = {
             our_name: their_name for our_name, their_name in table.known.items() if their_name in names
         }
-        return shape_table(rename_columns(scan, known_columns), table.number, self.path)
+        file_table = FrameTable(source, rename_columns(scan, known_columns))
+        schema = file_table.required_schema("qrels" if table.number == "grade" else "runs")
+        number = pl.col(table.number) if table.number in schema.kept else -pl.col("rank")
+        return file_table.rows(schema).with_columns(number.cast(pl.Float64).alias(table.number))
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from rankgate.core.errors import InputError
-from rankgate.data import memory_tables as memory
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.format_writing import collect_grades, find_losses
+from rankgate.data.formats.tables import memory_tables as memory
 from rankgate.data.formats.tables import schemas
 from rankgate.data.text import json_text
 from rankgate.data.text.json_text import DEPTH, VALUES, require_object

@@ -359,7 +359,7 @@ def _as_utf8(stream: IO[bytes], input_file: InputFile) -> IO[bytes]:
     try:
         return io.BytesIO(content.decode("utf-16").encode())
     except UnicodeError:
-        problem = "it begins like UTF-16 text and is none; convert it to UTF-8."
+        problem = "it begins with the mark of UTF-16 text, and the rest is not UTF-16; convert it to UTF-8."
         raise InputError(problem, source=input_file.label, code="not-utf8") from None
 
 

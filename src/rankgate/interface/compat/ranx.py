@@ -19,9 +19,9 @@ from rankgate.data.adapters import read_rankings
 from rankgate.data.collection import Collection
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
+from rankgate.data.formats.tables.memory_tables import qrels_of_table, run_of_table
 from rankgate.data.id_match import ACCEPT
 from rankgate.data.memory.rows import unknown_object_error
-from rankgate.data.memory_tables import qrels_of_table, run_of_table
 from rankgate.interface.compat.ranx_report import Report, Significance
 from rankgate.measurement.evaluation.evaluate import evaluate as scored
 from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS

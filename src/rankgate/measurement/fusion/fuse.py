@@ -19,7 +19,7 @@ from rankgate.core.present.base_result import run_notices
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
-from rankgate.data.memory_tables import run_of_table
+from rankgate.data.formats.tables.memory_tables import run_of_table
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS, RankedRun
 from rankgate.measurement.fusion.fusion import SOURCES, Fusion, Learned

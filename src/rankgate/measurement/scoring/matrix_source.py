@@ -15,10 +15,10 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
+from rankgate.data.formats.tables.memory_tables import run_table
 from rankgate.data.id_match import NO_IDS
 from rankgate.data.memory.ids import NOT_FOUND, unique_sorted
 from rankgate.data.memory.matrices import Dense, Padded, Sparse, TopScores, nonzero_pairs, select_top_scores
-from rankgate.data.memory_tables import run_table
 from rankgate.data.run import RUN_SCHEMA
 from rankgate.measurement.scoring.alignment.aligned_run import AlignedRun, JudgedRanks, align, apply_depth
 from rankgate.measurement.scoring.alignment.kernel_inputs import Block

@@ -14,14 +14,15 @@ from rankgate.data.adapters import read_rankings
 from rankgate.data.column_map import source_label
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.checks.check_declarations import FileStart, Subject
-from rankgate.data.foreign_frames import has_grades, is_frame, polars_frame, shape_table
+from rankgate.data.foreign_frames import has_grades, is_frame, polars_frame
 from rankgate.data.formats import registry
 from rankgate.data.formats.tables import csv_tables
+from rankgate.data.formats.tables.parquet_arrow import FrameTable
+from rankgate.data.formats.tables.table_contents import raw_rows
 from rankgate.data.memory.rows import PAIR_VALUE
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import RUN_SCHEMA, Run
 from rankgate.data.streams.source import InputFile, read_ahead
-from rankgate.data.table_rows import RowLocation
 from rankgate.data.unchecked_rows import RawQrels, RawRun
 
 if TYPE_CHECKING:
@@ -162,15 +163,8 @@ def _subject_in_memory(source: Any, as_: InputKind | None, scale: Scale | None) 
     if frame is None:
         contents = read.read_qrels(source) if input_kind == "qrels" else read.read_run(source)
         return _subject_in_memory(contents, as_, scale)
-    number_column = "grade" if input_kind == "qrels" else "score"
-    frame = read_rankings(frame, input_kind)
-    try:
-        rows = shape_table(frame.lazy(), number_column, input_kind).collect()
-    except pl.exceptions.InvalidOperationError as error:
-        problem = f"a {number_column} is not a number: {str(error).splitlines()[0]}."
-        raise InputError(problem, source=input_kind, code="not-a-number") from None
-    if input_kind == "qrels":
-        return Subject(
-            "qrels", "memory", "", _EMPTY_START, judged=RawQrels(rows, scale, (), RowLocation("qrels"))
-        )
-    return Subject("run", "memory", "", _EMPTY_START, ranked=(RawRun("run", rows, RowLocation("run")),))
+    table = FrameTable(InputFile(Path(input_kind), content=b""), read_rankings(frame, input_kind).lazy())
+    rows = raw_rows(table, input_kind)
+    if isinstance(rows, RawQrels):
+        return Subject("qrels", "memory", "", _EMPTY_START, judged=replace(rows, scale=scale))
+    return Subject("run", "memory", "", _EMPTY_START, ranked=() if rows is None else (rows,))

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.data import memory_tables
 from rankgate.data.answers.clients import is_answer
 from rankgate.data.column_names import ALIASES
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.table import find_schema, input_kind_of
+from rankgate.data.formats.tables import memory_tables
 from rankgate.data.formats.tables.parquet_arrow import FrameTable
 from rankgate.data.text import json_text
 from rankgate.data.text.text_values import BOM

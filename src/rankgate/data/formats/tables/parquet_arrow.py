@@ -71,30 +71,45 @@ class FrameTable(Table):
         self._types = self._scan.collect_schema()
         self.names = self._types.names()
 
+    def rows(self, schema: TableSchema, rows: pl.LazyFrame | None = None) -> pl.LazyFrame:
+        """The rows of some columns under our names, not yet read; numbers in texts are texts.
+
+        Args:
+            schema: the columns.
+            rows: a part of the rows; all of them if not given.
+
+        Raises:
+            InputError: a column of ids or numbers has another type.
+        """
+        selected_rows = (self._scan if rows is None else rows).select(
+            pl.col(column)
+            .cast(pl.String if self._types[column] == pl.String else schema.types[name])
+            .alias(name)
+            for name, column in schema.kept.items()
+        )
+        if schema.part not in {"qrels", "runs"}:
+            return selected_rows
+        self._check_types(schema)
+        if self.header_line is not None:
+            return selected_rows
+        pair_columns = set(schema.kept) & {*_IDS, *(_PAIR_NUMBERS & schema.numbers)}
+        is_filled = (  # rows that are empty as a whole; files with a header line have none
+            (pl.col(name) != "").fill_null(value=False)
+            if name in _IDS or self._types[schema.kept[name]] == pl.String
+            else pl.col(name).is_not_null()
+            for name in sorted(pair_columns)
+        )
+        return selected_rows.filter(pl.any_horizontal(is_filled))
+
     def frames(self, schema: TableSchema) -> Iterator[pl.DataFrame]:
         """The rows of some columns, a million at a time; see `Table.frames`."""
-        is_of_pairs = schema.part in {"qrels", "runs"}
-        if is_of_pairs:
-            self._check_id_types(schema)
-        types = {  # numbers in texts are parsed below, for errors with their row
-            name: pl.String if self._types[column] == pl.String else schema.types[name]
+        text_numbers = [
+            name
             for name, column in schema.kept.items()
-        }
-        rows = self._scan.select(
-            pl.col(column).cast(types[name]).alias(name) for name, column in schema.kept.items()
-        )
-        text_numbers = [name for name in schema.kept if name in schema.numbers and types[name] == pl.String]
-        if is_of_pairs and self.header_line is None:  # rows that are empty as a whole; files have none
-            pair_columns = set(schema.kept) & {*_IDS, *(_PAIR_NUMBERS & schema.numbers)}
-            is_filled = (
-                (pl.col(name) != "").fill_null(value=False)
-                if types[name] == pl.String
-                else pl.col(name).is_not_null()
-                for name in sorted(pair_columns)
-            )
-            rows = rows.filter(pl.any_horizontal(is_filled))
+            if name in schema.numbers and self._types[column] == pl.String
+        ]
         first_row = 0
-        for text_frame in self._pieces(rows, schema.part):
+        for text_frame in self._pieces(schema):
             frame = text_frame
             for name in text_numbers:
                 frame = (
@@ -107,13 +122,14 @@ class FrameTable(Table):
             first_row += len(frame)
             yield frame
 
-    def _pieces(self, rows: pl.LazyFrame, part_name: str) -> Iterator[pl.DataFrame]:
-        """The rows of a run or of its queries in batches, all others whole.
+    def _pieces(self, schema: TableSchema) -> Iterator[pl.DataFrame]:
+        """The selected rows of a run or of its queries in batches, of all others whole.
 
         Raises:
             InputError: more rows than are read whole; the file is damaged.
         """
-        if part_name in _STREAMED_PARTS:
+        rows = self.rows(schema)
+        if schema.part in _STREAMED_PARTS:
             yield from collect_batches(rows, self.source)
         else:
             _refuse_too_large(rows, self.source)
@@ -132,12 +148,17 @@ class FrameTable(Table):
         """The file; rows of another kind of file as a file of Arrow."""
         return file_of(self._scan.collect(), self.source) if self._is_converted else self.source
 
-    def _check_id_types(self, schema: TableSchema) -> None:
-        """Check that ids are texts or whole numbers.
+    def _check_types(self, schema: TableSchema) -> None:
+        """Check that ids are texts or whole numbers, and numbers no times or objects.
 
         Raises:
-            InputError: a column of ids has another type.
+            InputError: a column has another type.
         """
+        for name in sorted(schema.numbers & schema.kept.keys()):
+            dtype = self._types[schema.kept[name]]
+            if dtype.is_nested() or dtype.is_temporal():
+                problem = f"column {schema.kept[name]} holds {dtype}, where numbers are needed."
+                raise InputError(problem, source=self.source.label, code="not-a-number")
         for name in _IDS:
             dtype = self._types[schema.kept[name]]
             if not dtype.is_integer() and dtype not in (pl.String, pl.Categorical, pl.Enum):

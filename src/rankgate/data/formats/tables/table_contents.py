@@ -19,11 +19,14 @@ from rankgate.data.formats.tables import interaction_formats, schemas
 from rankgate.data.guessed_column_names import refuse_click_log
 from rankgate.data.run import Run
 from rankgate.data.table_rows import NUMBER_COLUMNS
-from rankgate.data.unchecked_rows import RawQrels, RawRun, unchecked_rows
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
     from rankgate.data.streams.source import InputFile, InputKind
+    from rankgate.data.unchecked_rows import RawQrels, RawRun
+
+
+_PARTS = {"qrels": "qrels", "run": "runs"}
 
 
 def table_format(table: Callable[[InputFile], Table], **fields: Any) -> Format:
@@ -72,7 +75,7 @@ def read_table(table: Table, read_as: InputKind | None = None) -> FileContents:
     label = table.source.label
     if interaction_formats.is_log(table.names):
         return interaction_formats.read_contents(table.log_source(), table.log_format)
-    refuse_click_log(table.names, label)
+    refuse_click_log(table.names, label, table.header_line)
     schema = table.schema()
     if schema is None:
         names = ", ".join(table.names[:10])
@@ -97,7 +100,7 @@ def read_table_qrels(table: Table) -> Qrels:
     if interaction_formats.is_log(table.names):
         return interaction_formats.read_judgments(table.log_source(), table.log_format)
     if not match_columns(table.names, ("grade",)):
-        refuse_click_log(table.names, table.source.label)
+        refuse_click_log(table.names, table.source.label, table.header_line)
     schema = table.required_schema("qrels")
     rows = read_columns(table, schema)
     with schemas.explain_duplicates(table.names):
@@ -132,13 +135,19 @@ def read_table_run(table: Table) -> Run:
     )
 
 
-def raw_rows(table: Table) -> RawQrels | RawRun | None:
+def raw_rows(table: Table, read_as: InputKind | None = None) -> RawQrels | RawRun | None:
     """The rows with invalid values and ranks; None if they are neither judgments nor a run.
+
+    Args:
+        table: the table.
+        read_as: the kind to read it as; what its columns say if not given.
 
     Raises:
         InputError: rows that cannot be read, as records with a wrong number of fields.
     """
-    schema = table.schema()
+    from rankgate.data.unchecked_rows import unchecked_rows
+
+    schema = table.required_schema(_PARTS[read_as]) if read_as else table.schema()
     input_kind = input_kind_of(schema)
     if schema is None or input_kind is None:
         return None

@@ -26,11 +26,11 @@ from rankgate.data.run import RUN_SCHEMA, Run
 from rankgate.data.table_rows import NUMBER_COLUMNS, RowLocation
 from rankgate.data.text.field_lines import Layout, first_fields, line_of, read_line_frames
 from rankgate.data.text.text_values import BOM
-from rankgate.data.unchecked_rows import RawQrels, RawRun, unchecked_rows
 
 if TYPE_CHECKING:
     from rankgate.data.formats.format import Loss
     from rankgate.data.streams.source import InputFile, InputKind
+    from rankgate.data.unchecked_rows import RawQrels, RawRun
 
 
 _QRELS_FIELDS = tuple(QRELS_SCHEMA)
@@ -198,6 +198,8 @@ def rows(source: InputFile) -> RawQrels | RawRun | None:
     Raises:
         InputError: a line has the wrong number of fields, or bytes are not text.
     """
+    from rankgate.data.unchecked_rows import unchecked_rows
+
     input_kind: InputKind = "qrels" if holds_judgments(source) else "run"
     fields = _FIELDS[input_kind].get(len(first_fields(source)))
     if fields is None:

@@ -198,7 +198,7 @@ class JudgmentIndex:
         Raises:
             InputError, DuplicateError: see `read_grades`.
         """
-        from rankgate.data.memory_tables import read_grades
+        from rankgate.data.formats.tables.memory_tables import read_grades
 
         owner, items, grades = read_grades(source)
         judged = np.flatnonzero(np.bincount(owner, minlength=source.users.size))

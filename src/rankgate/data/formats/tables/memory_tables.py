@@ -8,7 +8,7 @@ imported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,8 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.adapters import ParallelLists, read_rankings
-from rankgate.data.column_names import document_columns, match_columns
-from rankgate.data.foreign_frames import frames_by_system, is_frame, polars_frame, refuse_series, shape_table
+from rankgate.data.column_names import match_columns
+from rankgate.data.foreign_frames import frames_by_system, is_frame, polars_frame, refuse_series
 from rankgate.data.memory.ids import Ids, find_positions, text_id
 from rankgate.data.memory.matrices import (
     Padded,
@@ -31,7 +31,7 @@ from rankgate.data.memory.matrices import (
     to_numpy,
 )
 from rankgate.data.memory.rows import ID_LIST_TYPES, unknown_object_error
-from rankgate.data.qrels import Qrels, check_rows, drop_empty, rated_rows
+from rankgate.data.qrels import Qrels, check_rows, rated_rows
 from rankgate.data.run import Rankings, Run, lengths_and_values
 from rankgate.data.table_rows import RowLocation, no_rows_error
 from rankgate.data.text.text_values import refuse_surrogates
@@ -252,29 +252,26 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
     if not isinstance(table, Mapping):
         return qrels_of_unfolded(_unfold_table(table, "grade", label), name, label)
     rows = _rows_of_mapping(table, "grade", label)
-    qrels = _make_qrels(rows, _empty_queries(table), name, _location(table, label))
+    graded_rows, unrated_queries, location = rated_rows(rows, _location(table, label))
+    unjudged = (*_empty_queries(table), *unrated_queries)
+    qrels = Qrels(graded_rows, name=name, unjudged=unjudged, place=location)
     if not _is_listed(table) and len(qrels.table) == len(rows):
         # its strings have cached hashes; new ones would not
         qrels.__dict__["documents"] = list(chain.from_iterable(table.values()))
     return qrels
 
 
-def qrels_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Qrels:
+def qrels_of_unfolded(unfolded: Unfolded, name: str, label: str | None = None) -> Qrels:
     """Judgments from a table with a row per document; arguments and errors as of `qrels_of_table`."""
-    label, frame = label or name, table.rows
-    names = frame.collect_schema().names()
+    from rankgate.data.formats.tables.table_contents import read_table_qrels
+    from rankgate.data.formats.tables.unfolded_tables import UnfoldedTable
+
+    label, names = label or name, unfolded.rows.collect_schema().names()
     if len(names) == len(match_columns(names, ("query_id", "doc_id"))):  # each pair is relevant
-        frame = frame.with_columns(grade=1.0)
-    rows = drop_empty(_shape_rows(frame, "grade", label))
-    cautions = table.cautions("grade", label)
-    return _make_qrels(rows, table.empty_queries, name, table.location, cautions=cautions)
-
-
-def _make_qrels(
-    judgments: pl.DataFrame, empty_queries: Iterable[str], name: str, location: RowLocation, **fields: Any
-) -> Qrels:
-    rows, unrated_queries, location = rated_rows(judgments, location)
-    return Qrels(rows, name=name, unjudged=(*empty_queries, *unrated_queries), place=location, **fields)
+        unfolded = replace(unfolded, rows=unfolded.rows.with_columns(grade=1.0))
+    qrels = read_table_qrels(UnfoldedTable(unfolded, label))
+    unjudged = (*unfolded.empty_queries, *qrels.unjudged)
+    return replace(qrels, name=name, unjudged=unjudged, cautions=unfolded.cautions("grade", label))
 
 
 def run_of_table(table: Any, name: str = "run", label: str | None = None) -> Run:
@@ -313,44 +310,20 @@ def _location(table: Mapping[Any, Any], label: str) -> RowLocation:
     return RowLocation(label, positions=(len(table) if isinstance(table, ParallelLists) else None, None))
 
 
-def run_of_unfolded(table: Unfolded, name: str, label: str | None = None) -> Run:
+def run_of_unfolded(unfolded: Unfolded, name: str, label: str | None = None) -> Run:
     """A run from a table with a row per document; arguments and errors as of `run_of_table`.
 
     Lists are unfolded when their rows are needed.
     """
-    label, lists, location = label or name, table.lists, table.location
-    cautions = table.cautions("score", label)
-    if lists is not None:
-        shape_table(table.rows, "score", location.label)  # checks the columns
+    from rankgate.data.formats.tables.table_contents import read_table_run
+    from rankgate.data.formats.tables.unfolded_tables import UnfoldedTable
 
-        def pieces() -> Iterator[pl.DataFrame]:
-            first_row = 0
-            for piece in lists.pieces():
-                rows = shape_table(piece, "score", location.label).collect(engine="streaming")
-                check_rows(rows, "score", location, first_row)
-                first_row += len(rows)
-                yield rows
-
-        return _make_run({"doc_id": pieces}, lists.empty_queries, name, location, cautions=cautions)
-    names = table.rows.collect_schema().names()
-    source_columns = match_columns(names, ("query_id", "doc_id", "score", "rank"))
-    columns = document_columns(names) or tuple(
-        source_columns[column] for column in source_columns if column == "doc_id"
-    )
-    shape_table(table.rows, "score", label, next(iter(columns), None))  # checks for missing columns
-    # ids are converted when they are read, which may save memory
-    frame = table.rows.select({*source_columns.values(), *columns}).collect()
-    if len(columns) == 1:  # of several, those that hold no ids are left out later, by the judgments
-        first_row = 0
-        for rows in _shaped_slices(frame, label, columns[0]):
-            check_rows(rows, "score", RowLocation(label), first_row)
-            first_row += len(rows)
-    readings = {column: partial(_shaped_slices, frame, label, column) for column in columns}
-    return _make_run(readings, (), name, RowLocation(label), cautions=cautions)
-
-
-def _shaped_slices(frame: pl.DataFrame, label: str, document: str) -> Iterator[pl.DataFrame]:
-    return (_shape_rows(slice_.lazy(), "score", label, document) for slice_ in _slices(frame))
+    label = label or name
+    table = UnfoldedTable(unfolded, label)
+    run = read_table_run(table if unfolded.lists else table.with_collected_rows())
+    if run.queries is None:
+        run = replace(run, queries=_states_of_empty(unfolded.empty_queries, label))
+    return replace(run, name=name, ordered=False, cautions=unfolded.cautions("score", label))
 
 
 def _slices(rows: pl.DataFrame) -> Iterator[pl.DataFrame]:
@@ -366,10 +339,15 @@ def _make_run(
     **fields: Any,
 ) -> Run:
     """A run from checked rows, which may be made when needed, by column of documents."""
-    zero_state = pl.lit("zero", pl.String).alias("state")
-    queries = pl.DataFrame([_id_column("query_id", empty_queries, location.label)]).with_columns(zero_state)
-    states = None if queries.is_empty() else queries
+    states = _states_of_empty(empty_queries, location.label)
     return Run.of_columns(name, readings, queries=states, place=location, ordered=False, **fields)
+
+
+def _states_of_empty(query_ids: Iterable[str], label: str) -> pl.DataFrame | None:
+    """The states of queries that returned no documents; None if there are none."""
+    zero_state = pl.lit("zero", pl.String).alias("state")
+    queries = pl.DataFrame([_id_column("query_id", query_ids, label)]).with_columns(zero_state)
+    return None if queries.is_empty() else queries
 
 
 def _empty_queries(table: Mapping[Any, Any]) -> list[str]:
@@ -441,13 +419,6 @@ def _rows_of_mapping(table: Mapping[Any, Any], number: str, label: str) -> pl.Da
     owner = np.repeat(np.arange(len(rows)), lengths)
     query_ids = _id_column("query_id", queries, label).gather(owner)
     return pl.DataFrame([query_ids, _id_column("doc_id", documents, label), values])
-
-
-def _shape_rows(frame: pl.LazyFrame, number: str, label: str, document: str | None = None) -> pl.DataFrame:
-    try:
-        return shape_table(frame, number, label, document).collect()
-    except pl.exceptions.InvalidOperationError as error:
-        raise InputError(f"a {number} is not a number: {error}.", source=label, code="not-a-number") from None
 
 
 def _id_column(name: str, ids: Iterable[Any], label: str) -> pl.Series:
