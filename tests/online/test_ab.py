@@ -662,14 +662,22 @@ def test_covariates_of_events_end_before_the_first_day():
     )
 
 
-def test_a_table_of_units_without_a_variant_names_the_columns_of_arms(run, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["-m", "kept", "-m", "p95(spend)"], "--variant grp -m kept -m 'p95(spend)'"),
+        ([], "--variant grp -m kept -m spend"),
+        (["--variant", "kept"], "--variant kept -m spend"),
+    ],
+)
+def test_a_table_of_units_without_arms_or_metrics_names_columns(run, tmp_path, monkeypatch, words, line):
     """The first printed line works as it is printed."""
     monkeypatch.chdir(tmp_path)
     rows = [f"{unit},{'ab'[unit % 2]},{unit % 3 == 0},{unit / 7}" for unit in range(300)]
     (tmp_path / "shop.csv").write_text("\n".join(["customer,grp,kept,spend", *rows]) + "\n")
-    refused = run("online", "ab", "shop.csv", "-m", "kept", "-m", "p95(spend)")
+    refused = run("online", "ab", "shop.csv", *words)
     assert refused.code == 2
     lines = [line for line in refused.err.splitlines() if line.startswith("  rankgate ")]
-    assert lines == ["  rankgate online ab shop.csv --variant grp -m kept -m 'p95(spend)'"]
+    assert lines == [f"  rankgate online ab shop.csv {line}"]
     assert run(*shlex.split(lines[0])[1:]).code in {0, 3}
     assert "no KPI is called" in run("online", "ab", "shop.csv", "-m", "nothing").err

@@ -17,6 +17,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.formats.table import LOG_COLUMNS
 from rankgate.data.logs.item_tables import read_frame
 from rankgate.measurement.stats.sequential_experiments import (
     ANY_LOOK,
@@ -310,9 +311,10 @@ def ab(
         MissingExtraError: DuckDB or Ibis is not installed.
     """
     names = list(dict.fromkeys([*metrics, *(guardrails or {})]))
-    if not names:
-        raise UsageError("name a metric, such as -m search_ctr.", code="missing-metric")
     design, test = Design.of(design), test or ExperimentTest()
+    if not names:
+        error = UsageError("name a metric, such as -m search_ctr.", code="missing-metric")
+        raise _table_of_units_error(data, (), design.variant) or error
     reasons: Mapping[str, str] = {}
     zone = ""
     if design.variant:
@@ -376,10 +378,11 @@ def ab(
 _MAX_ARMS = 5  # values of a column that could name the arms
 
 
-def _table_of_units_error(data: object, names: Sequence[str]) -> InputError | None:
+def _table_of_units_error(data: object, names: Sequence[str], arms: str | None = None) -> InputError | None:
     """The error for a table with a row for each unit, whose metrics are columns; None for other data.
 
-    Its lines name the columns that could hold the arms, those with the fewest values first.
+    Its lines name the columns that could hold the arms, words before numbers and those with the
+    fewest values first. Without names of metrics they name all columns that could be metrics.
     """
     log = data.log if isinstance(data, Events) else data
     path = log[0] if isinstance(log, list | tuple) and len(log) == 1 else log
@@ -389,31 +392,46 @@ def _table_of_units_error(data: object, names: Sequence[str]) -> InputError | No
         frame, _ = read_frame(path, "a table")
     except InputError:
         return None
-    expected_columns = [
-        value for name in names if (value := measure_from_column(name).value) in frame.columns
-    ]
-    if not expected_columns:
+    counts = {name: frame[name].drop_nulls().n_unique() for name in frame.columns}
+    measured = [name for name in frame.columns if counts[name] > 1 and _has_numbers(frame[name])]
+    used_columns = [value for name in names if (value := measure_from_column(name).value) in counts]
+    arm_columns = (
+        [arms]
+        if arms
+        else [
+            name
+            for name, count in counts.items()
+            if 2 <= count <= min(_MAX_ARMS, len(frame) - 1)
+            and not (name in used_columns or frame[name].dtype.is_float())
+        ]
+    )
+    arm_columns.sort(key=lambda name: (name in measured, counts.get(name)))
+    asked = "the column of the arms"
+    if not names:
+        ids = [name for name, count in counts.items() if count == len(frame)]
+        if not ids or not LOG_COLUMNS.isdisjoint(map(str.lower, counts)):
+            return None
+        arm_columns = arm_columns[:1]
+        used_columns = names = [name for name in measured if name not in {ids[0], *arm_columns}]
+        asked = "the column of the arms and the metrics"
+    if not used_columns:
         return None
-    counts = {
-        name: frame[name].drop_nulls().n_unique()
-        for name in frame.columns
-        if name not in expected_columns and not frame[name].dtype.is_float()
-    }
-    arm_columns = sorted(
-        name for name, count in counts.items() if 2 <= count <= min(_MAX_ARMS, len(frame) - 1)
-    )
-    arm_columns.sort(key=counts.__getitem__)
+    problem = f"it has a row for each unit, with {used_columns[0]} as a column; name {asked}"
+    problem += " with one of:" if len(arm_columns) > 1 else ":"
     metrics = " ".join(f"-m {quote(name)}" for name in names)
-    one_of = " with one of" * (len(arm_columns) > 1)
-    problem = (
-        f"{expected_columns[0]} is a column of this table, which has a row for each unit; name the column of "
-        f"the arms{one_of}:"
-    )
     lines = tuple(
         f"rankgate online ab {quote(str(path))} --variant {quote(name)} {metrics}"
         for name in arm_columns or ["COLUMN"]
     )
     return InputError(problem, source=str(path), code="missing-variant", suggestions=lines)
+
+
+def _has_numbers(column: pl.Series) -> bool:
+    """True if all values are numbers, or true and false."""
+    if column.dtype != pl.String:
+        return column.dtype.is_numeric() or column.dtype == pl.Boolean
+    texts = column.drop_nulls().replace({"True": "1", "False": "0", "true": "1", "false": "0"})
+    return texts.cast(pl.Float64, strict=False).null_count() == 0
 
 
 def _units_of_events(
