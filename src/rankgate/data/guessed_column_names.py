@@ -216,6 +216,7 @@ _COLUMN_ALIASES: Mapping[str, str] = {
     "user": "user userid uid visitor visitorid client clientid customer customerid",
     "variant": "arm variant abvariant testvariant bucket testgroup abgroup experimentgroup",
     "at": "timestamp time ts datetime at eventtime createdat date",
+    "action": "action actionname eventtype eventname event activity behavior interaction",
     "click": "clicked click clicks isclick isclicked wasclicked hasclick",
     "purchase": "purchased purchase bought ordered ispurchase converted conversion",
     "add_to_cart": "addtocart addedtocart cart incart",

@@ -21,7 +21,8 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
 from rankgate.online.events.events import Events, EventsLike
-from rankgate.online.events.ingest import format_actions, mapping_advice, suggested_kind, unmapped_actions
+from rankgate.online.events.guessed_mapping import suggested_kind
+from rankgate.online.events.ingest import format_actions, mapping_advice, unmapped_actions
 from rankgate.online.events.log_checks import CHECKS, VIEWS, Check
 from rankgate.online.log_database import Database
 
@@ -272,6 +273,11 @@ _UNREADABLE: Mapping[str, tuple[str, ...]] = {
 }
 """The data that a problem in a file spoils, by its code; other codes are not faults of a log."""
 
+_FIXES = {
+    "unreadable-time": "write the format of the times under [log] in the mapping, as in "
+    'time_format = "%d.%m.%Y %H:%M:%S"'
+}
+
 _SUBJECTS: Mapping[str, str] = {
     "search": "searches",
     "impression": "impressions",
@@ -412,6 +418,7 @@ def _find_unreadable_lines(manifest: Manifest) -> list[LogFinding]:
                     _UNREADABLE[problem["code"]],
                     problem["words"],
                     tuple(f"{file['file']}:{line}" for line in problem["lines"].split(", ")),
+                    _FIXES.get(problem["code"], ""),
                 )
             )
     return findings

@@ -152,21 +152,21 @@ def stage_events(base: Database, mapping: LogMapping) -> None:
         ["false", *(f"list_{kind} IS NOT NULL AND NOT {is_list_sql(kind)}" for kind in mapping.lists)]
     )
     empty_flag = " OR ".join(["false", *(f"flag_{kind} IS NULL" for kind in mapping.flags)])
-    number = "try_cast(f_at AS DOUBLE)"
+    number, written_time = "try_cast(f_at AS DOUBLE)", "try_cast(f_at AS TIMESTAMP)"
+    if mapping.time_format:
+        number = "CAST(NULL AS DOUBLE)"
+        written_time = f"CAST(try_strptime(f_at, {quote_text(mapping.time_format)}) AS TIMESTAMP)"
     micros = (
         f"CASE WHEN abs({number}) >= 1e17 THEN {number} / 1e3 WHEN abs({number}) >= 1e14 THEN {number} WHEN "
         f"abs({number}) >= 1e11 THEN {number} * 1e3 ELSE {number} * 1e6 END"
     )
     has_zone = "regexp_matches(f_at, '(Z|z|UTC|[+-][0-9]{2}(:?[0-9]{2})?)$')"
-    naive = (
-        f"{number} IS NULL AND try_cast(f_at AS TIMESTAMP) IS NOT NULL AND NOT ({has_zone} AND f_at LIKE "
-        f"'%:%')"
-    )
+    naive = f"{number} IS NULL AND {written_time} IS NOT NULL AND NOT ({has_zone} AND f_at LIKE '%:%')"
     base.run(
         f"CREATE OR REPLACE TEMP TABLE staged AS SELECT source_line, invalid, {flags}{lists}{bad_list} AS "
         f"bad_list, {empty_flag} AS empty_flag, f_event_id, f_at AS t, {naive} AS naive, CASE WHEN "
         f"{number} IS NOT NULL THEN make_timestamptz(CAST({micros} AS BIGINT)) "
-        f"WHEN {naive} THEN timezone({zone}, try_cast(f_at AS TIMESTAMP)) ELSE try_cast(f_at AS TIMESTAMPTZ) "
+        f"WHEN {naive} THEN timezone({zone}, {written_time}) ELSE try_cast(f_at AS TIMESTAMPTZ) "
         f"END AS at, {_kind_sql(mapping)} AS kind, {_unmapped_sql(mapping)} AS unmapped, coalesce(f_action, "
         "'ubi_query') AS action, f_query_event_id AS query_event_id, f_query AS query, f_session AS session, "
         'f_user AS "user", f_doc_id AS doc_id, CASE WHEN f_rank NOT LIKE '

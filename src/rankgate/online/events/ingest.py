@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,11 +25,12 @@ from rankgate.online.events.event_lists import list_mapping
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
 from rankgate.online.events.event_sql import PROBLEMS, Privacy, copy_events, stage_events, write_events
 from rankgate.online.events.event_table import SURVEY_PATTERN
+from rankgate.online.events.guessed_mapping import MAX_ACTIONS, OTHER_KIND, action_mapping, kind_lines
 from rankgate.online.events.log_files import (
     UBI,
     LogFile,
     LogMapping,
-    first_record,
+    first_records,
     is_event_table,
     list_log_files,
     load_log,
@@ -46,30 +46,7 @@ if TYPE_CHECKING:
     from rankgate.online.events.manifest import IngestedFile, PartSummary, RankBase, RecordProblem
 
 
-_SUGGESTIONS = (
-    ("add_to_cart", "cart|basket|bag"),
-    ("refund", "refund|return"),
-    ("purchase", "purchase|order|buy|bought|checkout|transaction|payment|sale"),
-    ("click", "click|tap|select|open"),
-    ("impression", "impression|view|show|display|expos"),
-    ("dwell", "dwell|time_on"),
-    ("search", "search|query"),
-)
-"""Kinds by what names of actions contain, the first that fits."""
-
 _NO_EVENTS = ("not-an-event", "invalid-json", "not-utf-8")
-_MAX_NAMED = 10  # actions that a message names
-_OTHER_KIND = "other"
-
-
-def suggested_kind(action: str) -> str:
-    """The kind that the name of an action suggests; ``other`` if it suggests none.
-
-    >>> suggested_kind("product_view"), suggested_kind("Tap"), suggested_kind("login")
-    ('impression', 'click', 'other')
-    """
-    name = re.sub("[- ]", "_", action.lower())
-    return next((kind for kind, pattern in _SUGGESTIONS if re.search(pattern, name)), _OTHER_KIND)
 
 
 def count_unmapped(base: Database) -> dict[str, int]:
@@ -99,28 +76,16 @@ def format_actions(actions: Mapping[str, int]) -> str:
     >>> format_actions({"view": 7200, "login": 3})
     'view (7,200), login (3)'
     """
-    names = [f"{action} ({events:,})" for action, events in list(actions.items())[:_MAX_NAMED]]
+    names = [f"{action} ({events:,})" for action, events in list(actions.items())[:MAX_ACTIONS]]
     unnamed = len(actions) - len(names)
     return ", ".join([*names, f"{unnamed:,} more"] if unnamed else names)
-
-
-def suggest_kinds(actions: Sequence[str]) -> str:
-    """The lines of a mapping's ``[kinds]`` with the kinds that names suggest.
-
-    >>> print(suggest_kinds(["view", "login", "tap", "logout"]))
-    impression = ["view"]; other = ["login", "logout"]; click = ["tap"]
-    """
-    by_kind: dict[str, list[str]] = {}
-    for action in actions[:_MAX_NAMED]:
-        by_kind.setdefault(suggested_kind(action), []).append(action)
-    return "; ".join(f"{kind} = {json.dumps(names, ensure_ascii=False)}" for kind, names in by_kind.items())
 
 
 def mapping_advice(actions: Sequence[str]) -> str:
     """Advice about actions without a kind."""
     return (
         "name their kinds in a file for --mapping, under [kinds], after checking their meaning: "
-        f"{suggest_kinds(actions)}"
+        f"{'; '.join(kind_lines(actions))}"
     )
 
 
@@ -143,17 +108,19 @@ def refuse_unusable(
         problem["count"] for file in files for problem in file["problems"] if problem["code"] in _NO_EVENTS
     )
     actions = unmapped_actions(files)
-    if kinds - {_OTHER_KIND} or not (actions or unreadable):
+    if kinds - {OTHER_KIND} or not (actions or unreadable):
         return
     suggestions: tuple[str, ...] = ()
     if actions:
         advice = mapping_advice([*actions])
         problem = f"no event has a kind; actions are {format_actions(actions)}: {advice}."
     else:
-        record = first_record(base, log_file, mapping)
+        records = first_records(base, log_file, mapping)
+        record = records[0] if records else {}
         columns = list(record)
         read_as = "of User Behavior Insights" if mapping.ubi else "of this mapping"
-        suggestions = (mapping_lines(columns) or list_mapping(record)) if mapping.ubi else ()
+        if mapping.ubi:
+            suggestions = mapping_lines(columns) or list_mapping(record) or action_mapping(records)
         suggestions += ("and run the command again with --mapping log.toml",) * bool(suggestions)
         problem = (
             f"none of {count_noun(unreadable, 'record')} is an event {read_as}; map the columns with "
@@ -292,8 +259,9 @@ def _read_manifest(folder: Path, settings: Manifest) -> dict[str, IngestedFile]:
 
 def _hash_of(mapping: LogMapping) -> str:
     left_out = {"zone_declared"}
-    if not mapping.lists:
-        left_out.add("lists")  # as in folders of before
+    left_out |= {
+        name for name in ("lists", "time_format") if not getattr(mapping, name)
+    }  # as in earlier folders
     if not mapping.flags and mapping.flag_words == FLAG_WORDS:
         left_out.add("flag_words")  # as in folders of before
     values = {name: value for name, value in vars(mapping).items() if name not in left_out}

@@ -239,7 +239,7 @@ CHECKS = Registry(
             faults=f'SELECT {_LOCATION} AS example FROM events WHERE "at" IS NULL',
             total=COUNT_EVENTS,
             spoils=("time",),
-            fix="name the column of the time in the mapping",
+            fix="name the column of the time in the mapping, and its format if it is not ISO 8601",
         ),
         Check(
             "bots",
@@ -351,6 +351,17 @@ CHECKS = Registry(
             spoils=("states",),
             blocks_from=0.05,
             fix="log the number of results when they are known, not before",
+        ),
+        Check(
+            "results-unknown",
+            title="searches of a log that never says whether they had results, which count as with results",
+            faults="SELECT DISTINCT 'query ' || query_event_id AS example FROM events WHERE kind = 'search' "
+            "AND query_event_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM events WHERE state IS NOT NULL OR "
+            "kind = 'impression')",
+            total="SELECT count(DISTINCT query_event_id) FROM events WHERE kind = 'search'",
+            spoils=("searches",),
+            blocks_from=None,
+            fix="map the number of results as hits, their ids as response_ids, or the state",
         ),
         Check(
             "repeated-query-id",

@@ -83,6 +83,8 @@ class LogMapping:
         zone_declared: true if the mapping names its time zone, so that times need none.
         flag_words: the boolean of each word in columns of flags.
         lists: the lists in each record whose elements are events, by their kind.
+        time_format: the format of times that are neither ISO 8601 nor numbers, as ``%d.%m.%Y``; empty
+            if they need none.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -96,6 +98,7 @@ class LogMapping:
     zone_declared: bool = False
     flag_words: Mapping[str, bool] = field(default_factory=lambda: FLAG_WORDS)
     lists: Mapping[str, EventList] = field(default_factory=dict)
+    time_format: str = ""
 
 
 _ATTRIBUTES = "event_attributes"
@@ -148,7 +151,7 @@ def read_mapping(path: str | Path) -> LogMapping:
     toml = TomlFile.read(path, code=_ERROR_CODE)
     toml.check_keys(toml.values, ("log", "columns", "kinds", "flags", "lists"))
     log = toml.values.get("log", {})
-    toml.check_keys(log, ("format", "time_zone", "rank_base", "kind"), "log")
+    toml.check_keys(log, ("format", "time_zone", "time_format", "rank_base", "kind"), "log")
     columns = toml.values.get("columns", {})
     toml.check_keys(columns, FIELDS, "columns")
     if not columns and ("columns" in toml.values or not toml.values):
@@ -187,6 +190,7 @@ def read_mapping(path: str | Path) -> LogMapping:
         "time_zone" in log,
         flag_words,
         read_event_lists(toml, KINDS),
+        log.get("time_format", ""),
     )
 
 
@@ -217,6 +221,10 @@ def _check_log(toml: TomlFile, log: JsonObject, columns: JsonObject) -> None:
     except (KeyError, ValueError, OSError):
         problem = f"no time zone is called {log['time_zone']!r}; write it as Europe/Berlin."
         raise toml.error(problem, "log", "time_zone") from None
+    time_format = log.get("time_format", "%Y")
+    if not isinstance(time_format, str) or not re.search("%[yYsc]", time_format):
+        problem = "time_format is a format with a year, such as %d.%m.%Y %H:%M:%S."
+        raise toml.error(problem, "log", "time_format")
 
 
 def _check_kind(toml: TomlFile, kind: object, *key: str) -> None:
@@ -251,6 +259,7 @@ _SUFFIXES = {
     ".pq": "parquet",
 }
 _READ_BY_DUCKDB = ("jsonl", "csv", "parquet")
+_FIRST_RECORDS = 1000
 _MAX_LINE_LENGTH = 16_000_000  # bytes of a line
 
 
@@ -349,18 +358,17 @@ def is_event_table(base: Database, file: LogFile) -> bool:
     return {"kind", "at", "query_event_id"} <= set(names)
 
 
-def first_record(base: Database, file: LogFile, mapping: LogMapping) -> JsonObject:
-    """The first record, by columns or keys; empty if no line is a JSON object."""
+def first_records(base: Database, file: LogFile, mapping: LogMapping) -> list[JsonObject]:
+    """Some of the first records, by columns or keys; empty if no line is a JSON object."""
     kind = format_of(file, mapping)
     if kind == "jsonl":
         load_log(base, file, mapping)
-        line = base.first_value("SELECT line FROM lines WHERE json_valid(line) LIMIT 1")
+        lines = base.rows(f"SELECT line FROM lines WHERE json_valid(line) LIMIT {_FIRST_RECORDS}")
     else:
         options = ", all_varchar=true" if kind == "csv" else ""
         reader = f"read_{kind}({quote_text(str(file.path))}{options})"
-        line = base.first_value(f"SELECT to_json(record) FROM {reader} AS record LIMIT 1")
-    record = {} if line is None else json.loads(line)
-    return record if isinstance(record, dict) else {}
+        lines = base.rows(f"SELECT to_json(record)::VARCHAR FROM {reader} AS record LIMIT {_FIRST_RECORDS}")
+    return [record for line in lines.to_series() if isinstance(record := json.loads(line), dict)]
 
 
 def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:

@@ -195,12 +195,15 @@ def searches(rows: ir.Table) -> ir.Table:
             else_=lib.null("string"),
         )
     ).drop("answered", "failed", "empty")
+    # a log that never says what a search found leaves out what everybody would count
+    says_results = (rows.state.notnull() | (rows.kind == "impression")).any().as_scalar()
     has_no_results = with_state.state.isin(["zero", "failed"])
     results = lib.cases(
         (with_state.shown > 0, True),
         (with_state.clicks > 0, True),
         (has_no_results, False),
         (with_state.state == "ok", True),
+        (~says_results, True),
         else_=lib.null("boolean"),
     )
     return with_state.mutate(day=with_state.at.cast("timestamp").date(), with_results=results)

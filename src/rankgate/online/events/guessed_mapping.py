@@ -1,0 +1,130 @@
+"""The guess of a mapping for a log with an action in each record, by its names and values.
+
+The lines are shown to be saved and checked; nothing is read by a guess.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import product
+from typing import Any
+
+from rankgate.data.column_names import match_columns
+from rankgate.data.guessed_column_names import column_of_fields, name_fit
+
+_SUGGESTIONS = (
+    ("add_to_cart", "cart|basket|bag"),
+    ("refund", "refund|return"),
+    ("purchase", "purchase|order|buy|bought|checkout|transaction|payment|sale"),
+    ("click", "click|tap|select|open"),
+    ("impression", "impression|view|show|display|expos"),
+    ("dwell", "dwell|time_on"),
+    ("search", "search|query"),
+)
+"""Kinds by what names of actions contain, the first that fits."""
+
+OTHER_KIND = "other"
+MAX_ACTIONS = 10
+"""The actions that a message names at most."""
+
+_DATES = (
+    "%d.%m.%Y",
+    "%d.%m.%y",
+    *(f"{a}{sep}{b}{sep}{y}" for sep in "/-" for y in ("%Y", "%y") for a, b in (("%d", "%m"), ("%m", "%d"))),
+)
+_TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", ", %H:%M", ", %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+_UNKNOWN = "?"
+
+
+def suggested_kind(action: str) -> str:
+    """The kind that the name of an action suggests; ``other`` if it suggests none.
+
+    >>> suggested_kind("product_view"), suggested_kind("Tap"), suggested_kind("login")
+    ('impression', 'click', 'other')
+    """
+    name = re.sub("[- ]", "_", action.lower())
+    return next((kind for kind, pattern in _SUGGESTIONS if re.search(pattern, name)), OTHER_KIND)
+
+
+def kind_lines(actions: Sequence[str]) -> tuple[str, ...]:
+    """The lines of a mapping's ``[kinds]`` with the kinds that names suggest.
+
+    >>> kind_lines(["view", "login", "tap", "logout"])
+    ('impression = ["view"]', 'other = ["login", "logout"]', 'click = ["tap"]')
+    """
+    by_kind: dict[str, list[str]] = {}
+    for action in actions[:MAX_ACTIONS]:
+        by_kind.setdefault(suggested_kind(action), []).append(action)
+    return tuple(f"{kind} = {json.dumps(names, ensure_ascii=False)}" for kind, names in by_kind.items())
+
+
+def time_formats(texts: Iterable[str]) -> list[str]:
+    """The formats of dates with the day or the month first that fit all of some texts.
+
+    >>> time_formats(["01.09.2026 08:02:13"]), time_formats(["09/13/2026"]), time_formats(["2026-09-01"])
+    (['%d.%m.%Y %H:%M:%S'], ['%m/%d/%Y'], [])
+    >>> time_formats(["09/01/2026"])
+    ['%d/%m/%Y', '%m/%d/%Y']
+    """
+    formats = [date + time for date, time in product(_DATES, _TIMES)]
+    for text in texts:
+        formats = [form for form in formats if _fits(text, form)]
+    return formats
+
+
+def _fits(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text.strip(), form)  # noqa: DTZ007 - only whether it fits
+    except ValueError:
+        return False
+    return True
+
+
+def action_mapping(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The lines of a mapping for records with an action each; empty for other records.
+
+    >>> action_mapping([{"ts": "1", "visit_id": "v", "term": "tea", "action": "search"}])[:3]
+    ('[columns]', 'at = "ts"', 'action = "action"')
+    """
+    names = (
+        [name for name, value in records[0].items() if not isinstance(value, list | dict)] if records else []
+    )
+    columns = column_of_fields(names)
+    columns = {
+        field: columns[field] for field in ("at", "action", "session", "user", "variant") if field in columns
+    }
+    left_names = [name for name in names if name not in columns.values()]
+    usual_names = match_columns(left_names, ("query_id", "doc_id", "rank"))
+    for field, our_name in (("query", "query_id"), ("doc_id", "doc_id"), ("rank", "rank")):
+        fit = max(left_names, key=lambda name: name_fit(name, our_name), default="")
+        if our_name in usual_names or (fit and name_fit(fit, our_name)):
+            columns[field] = usual_names.get(our_name, fit)
+    values = {
+        field: list(
+            dict.fromkeys(str(value) for record in records if (value := record.get(name)) is not None)
+        )
+        for field, name in columns.items()
+    }
+    kinds = {*map(suggested_kind, values.get("action", ()))} - {OTHER_KIND}
+    if "query" not in columns or not kinds:
+        return ()
+    if owner := columns.get("session") or columns.get("user"):
+        columns["query_event_id"] = f"{owner}+{columns['query']}"
+    formats = time_formats(values["at"]) if values.get("at") else []
+    time_lines = [f"time_format = {_quoted(formats[0])}"] if len(formats) == 1 else []
+    if len(formats) > 1:  # no day above 12 tells them apart
+        time_lines = [f"time_format = {_quoted(_UNKNOWN)}  # {' or '.join(map(_quoted, formats))}"]
+    return (
+        *(["[log]", *time_lines] if time_lines else []),
+        "[columns]",
+        *(f"{field} = {_quoted(name)}" for field, name in columns.items()),
+        "[kinds]",
+        *kind_lines(values["action"]),
+    )
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
