@@ -1,4 +1,4 @@
-"""Argilla: records as its library exports them, annotators and models kept apart."""
+"""Records of Argilla are written and read again; what is read of them is in tests/door."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from rankgate.data.formats.registry import find_format
 from rankgate.data.read import contents_of
-from support.wording import raises
 
 
 def record(responses, doc="d1", suggestions=None, **fields):
@@ -48,24 +47,6 @@ def read(tmp_path):
     return call
 
 
-def test_every_annotator_is_kept_and_models_apart(read):
-    outcome = read(*RECORDS)
-    columns = ("doc_id", "rater", "grade", "reason", "comment")
-    assert outcome.ratings.table.select(columns).rows() == [
-        ("d1", "u1", 3.0, None, "fits"),
-        ("d1", "u2", 1.0, None, None),
-        ("d1", "m1", 2.0, None, None),
-        ("d2", "u1", 0.0, None, None),
-        ("d2", "u2", None, "blank", None),
-    ]
-    assert outcome.queries.rows() == [("q1", "red shoes")]
-    assert outcome.documents["title"].to_list() == ["Shoe"] * 3
-    assert outcome.extra["argilla"] == {"question": "relevance", "models": ["m1"]}
-    assert [(note.what, note.count) for note in outcome.notes] == [
-        ("records without responses, left unrated", 1)
-    ]
-
-
 def test_what_is_written_is_read_again(read):
     first = read(*RECORDS)
     out = io.BytesIO()
@@ -76,12 +57,3 @@ def test_what_is_written_is_read_again(read):
     second = read(*written_records)
     assert second.ratings.table.equals(first.ratings.table)
     assert second.documents.equals(first.documents)
-
-
-def test_what_cannot_be_a_rating_is_named(read):
-    with raises("several-candidates"):
-        read(record({"a": said(("u1", 1)), "b": said(("u1", 2))}))
-    with raises("missing-key"):
-        read({**record({}), "metadata": {}})
-    contents = read(record({"a": said(("u1", 1)), "tags": said(("u1", ["x"]))}))
-    assert [note.what for note in contents.notes] == ["questions that are not a grade, left out"]

@@ -1,4 +1,4 @@
-"""BEIR's files, one by one and as a folder."""
+"""BEIR's files are written as they were read; what is read of them is in tests/door."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 
 from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels
-from rankgate.data.formats.registry import detect_format, find_format
-from rankgate.data.streams.source import InputFile, open_source
+from rankgate.data.formats.registry import find_format
+from rankgate.data.streams.source import InputFile
 from support.wording import raises
 
 CORPUS = (
@@ -31,48 +31,6 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("data", "part", "reason"),
-    [
-        (CORPUS, "documents", "an object with _id and text"),
-        (QUERIES, "queries", "an object with _id and text"),
-        (QRELS, "qrels", "names query-id, corpus-id and score"),
-        (b"\xef\xbb\xbf" + QRELS.replace(b"\n", b"\r\n"), "qrels", "names query-id"),
-    ],
-)
-def test_each_file_is_known(data, part, reason):
-    fmt, result = detect_format(InputFile(None, data))
-    assert fmt.name == "beir"
-    assert reason in result
-    assert fmt.read(InputFile(None, data)).parts == (part,)
-
-
-def test_a_folder_is_read_whole(folder):
-    contents = contents_of(folder)
-    assert contents.qrels.table.rows() == [("q1", "d1", 2.0), ("q1", "d2", 0.0)]
-    assert contents.queries.rows() == [("q1", "jaguar speed"), ("q2", "ä")]
-    assert contents.documents.rows(named=True) == [
-        {"doc_id": "d1", "title": None, "text": "a jaguar", "metadata": '{"url": "x"}'},
-        {"doc_id": "d2", "title": "Cars", "text": "b", "metadata": "{}"},
-    ]
-    assert (
-        detect_format(open_source(folder))[1] == "the folder holds corpus.jsonl and queries.jsonl and qrels"
-    )
-    assert len(read_qrels(folder).table) == 2
-
-
-def test_of_several_splits_the_test_one_is_read_and_others_are_reported(folder):
-    (folder / "qrels" / "train.tsv").write_bytes(QRELS.replace(b"q1", b"q9"))
-    contents = contents_of(folder)
-    assert contents.qrels.table["query_id"].to_list() == ["q1", "q1"]
-    assert [(n.what, n.examples) for n in contents.notes] == [
-        ("other files of judgments, which were not read", ("train.tsv",))
-    ]
-    (folder / "qrels" / "test.tsv").rename(folder / "qrels" / "dev.tsv")
-    with raises("several-candidates", InputError):
-        contents_of(folder)
-
-
 def test_other_folders_are_refused(tmp_path):
     with raises("is-a-folder", InputError):
         contents_of(tmp_path)
@@ -80,21 +38,6 @@ def test_other_folders_are_refused(tmp_path):
         contents_of(tmp_path, "beir")
     with raises("missing-file", InputError):
         read_qrels(tmp_path, from_="beir")
-
-
-@pytest.mark.parametrize(
-    ("data", "line", "code"),
-    [
-        (b'{"_id": "a", "text": "x"}\n{"text": "y"}\n', 2, "invalid-id"),
-        (b'{"_id": "a", "text": "x"}\n{"_id": "a", "text": "y"}\n', 2, "duplicate-id"),
-        (b'{"id": "a", "text": "x"}\n', 1, "missing-column"),
-        (b"query-id\tcorpus-id\tscore\nq\td\tx\n", 2, "not-a-number"),
-    ],
-)
-def test_wrong_lines_are_named(data, line, code):
-    with raises(code, InputError) as error:
-        find_format("beir").read(InputFile(None, data))
-    assert error.value.line == line
 
 
 @pytest.mark.parametrize("data", [CORPUS, QUERIES, QRELS])

@@ -53,8 +53,6 @@ SOURCES = {
     "rows": lambda table, _: table.rows(named=True),
 }
 
-BLANKS = {"empty": "", "blank": " ", "blanks": " \t ", "null": None}
-
 
 def frame(rows, number):
     schema = {"query_id": pl.String, "doc_id": pl.String, number: pl.Float64}
@@ -67,22 +65,6 @@ def outcome(judgments, run):
         return rankgate.evaluate(judgments, run, ["RR"]).means["RR"].item()
     except RankgateError as error:
         return error.code
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_null_grade_is_unrated(tmp_path, source):
-    judgments = frame([("q", "a", 1), ("q", "b", None), ("r", "c", 1)], "grade")
-    run = {"q": ["b", "a"], "r": ["c"]}
-    assert outcome(SOURCES[source](judgments, tmp_path), run) == (0.5 + 1) / 2
-    evaluated = rankgate.evaluate(SOURCES[source](judgments, tmp_path), run, ["judged@2"])
-    assert evaluated.means["judged@2"].item() == (0.5 + 1) / 2
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_null_score_is_an_error(tmp_path, source):
-    run = frame([("q", "a", 1), ("q", "b", None)], "score")
-    expected = {"not-a-number", "empty-value"}
-    assert outcome({"q": {"a": 1}}, SOURCES[source](run, tmp_path)) in expected
 
 
 @pytest.mark.parametrize("source", ["parquet", "polars", "pandas", "arrow", "rows"])
@@ -114,18 +96,6 @@ def test_a_null_grade_of_a_dictionary_is_unrated():
     assert evaluated.means.row(0)[1:] == (0.75, 0.75)
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("column", ["query_id", "doc_id"])
-@pytest.mark.parametrize("blank", BLANKS)
-@pytest.mark.parametrize("number", ["grade", "score"])
-def test_an_id_of_blanks_is_an_error(tmp_path, source, column, blank, number):
-    row = {"query_id": "q", "doc_id": "b", number: 2, column: BLANKS[blank]}
-    table = SOURCES[source](frame([("q", "a", 1), tuple(row.values())], number), tmp_path)
-    other = {"q": {"a": 1.0}}
-    pair = (table, other) if number == "grade" else (other, table)
-    assert outcome(*pair) in {"empty-value", "invalid-id"}
-
-
 @pytest.mark.parametrize("blank", ["", " "])
 def test_an_id_of_blanks_in_dictionaries_is_an_error(blank):
     filled = {"q": {"a": 1.0}}
@@ -133,39 +103,6 @@ def test_an_id_of_blanks_in_dictionaries_is_an_error(blank):
         assert outcome(faulty, filled) == outcome(filled, faulty) == "empty-value"
     for faulty in ({"q": ["a", blank]}, {"q": ["a"], blank: ["b"]}):
         assert outcome(faulty, filled) == outcome(filled, faulty) == "empty-value"
-
-
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("blank", ["empty", "null"])
-@pytest.mark.parametrize("number", ["grade", "score"])
-def test_an_empty_row_is_passed_over(tmp_path, source, blank, number):
-    empty = (BLANKS[blank], BLANKS[blank], None)
-    rows = [empty, ("q", "a", 1), empty, ("q", "b", 2), empty]
-    table = SOURCES[source](frame(rows, number), tmp_path)
-    other = {"q": {"a": 1.0}}
-    assert outcome(*((table, {"q": ["x", "a"]}) if number == "grade" else (other, table))) == 0.5
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("query,docid,rating,,\nlaptop,A2,3,,\n,,,,\n , ,\t,,\n,,,,\nlaptop,,2,,\n", 6),
-        ("query;docid;rating\nlaptop;A2;3\n;;\n  \nlaptop; ;2\n", 5),
-        (
-            (
-                '{"query":"q","docid":"A","rating":1}\n{"query":null,"docid":" ","rating":""}\n{}\n'
-                '{"query":"q","rating":1}\n'
-            ),
-            4,
-        ),
-    ],
-)
-def test_lines_are_counted_over_empty_rows(tmp_path, text, line):
-    path = tmp_path / ("t.jsonl" if text.startswith("{") else "t.csv")
-    path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        rankgate.read_qrels(str(path))
-    assert (caught.value.code in {"empty-value", "invalid-id"}, caught.value.line) == (True, line)
 
 
 @pytest.mark.parametrize("formula", ["=1+1", "=A2", '=CONCATENATE("3", "")'])

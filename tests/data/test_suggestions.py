@@ -1,4 +1,4 @@
-"""Completions, corrections and facets: tables, and the metrics over them."""
+"""Completions, corrections and facets: the metrics over their tables."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data import contents_of
 from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.streams.source import InputFile
-from support.wording import raises
 
 TYPED = """target,prefix,suggestion,rank
 cats,c,cars,1
@@ -99,35 +97,6 @@ def test_facets_by_hand(tmp_path):
 def test_tables_are_known_by_their_columns(text, name):
     assert detect_format(InputFile(None, text.encode()))[0].name == name
     assert contents_of(InputFile(None, text.encode())).runs
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "code", "line"),
-    [
-        ("completions", "target,prefix\na,a\n", "missing-column", 1),
-        ("completions", "target,prefix,suggestion\ncat,d,dog\n", "wrong-shape", 2),
-        ("completions", "target,prefix,suggestion\n,c,cat\n", "empty-value", 2),
-        ("completions", "target,prefix,suggestion,rank\ncat,c,cat,x\n", "not-a-number", 2),
-        ("completions", "target,prefix,suggestion\n", "no-rankings", None),
-        ("corrections", "query,correction,expected\na,b,b\n\na,c,d\n", "wrong-shape", 4),
-        ("corrections", "query,correction,expected\na,b\n", "wrong-field-count", 2),
-        ("facets", "query,facet,documents\na,,d\n", "empty-value", 2),
-    ],
-)
-def test_what_is_wrong_is_named(name, text, code, line):
-    with raises(code, InputError) as error:
-        for run in find_format(name).read(InputFile(None, text.encode())).runs:
-            assert run.table is not None
-    assert error.value.line == line
-
-
-def test_a_suggestion_or_facet_twice():
-    for name, text in (
-        ("completions", "target,prefix,suggestion\ncat,c,cat\ncat,c,cat\n"),
-        ("facets", "query,facet,documents\na,f,1\na,f,2\n"),
-    ):
-        with raises("duplicate-document", DuplicateError, line=3):
-            find_format(name).read(InputFile(None, text.encode()))
 
 
 @given(st.text("abc", min_size=1, max_size=6), st.lists(st.integers(0, 4), max_size=6))

@@ -1,4 +1,4 @@
-"""Judgments that look like TREC's: labels, samples, subtopics."""
+"""Judgments that look like TREC's: labels, samples, subtopics; files of them are in tests/door."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 import rankgate
-from rankgate.core.errors import DuplicateError, InputError
+from rankgate.core.errors import InputError
 from rankgate.data import FileContents, contents_of, read_qrels
 from rankgate.data.files.conversion import convert
-from rankgate.data.formats.registry import detect_format, find_format
+from rankgate.data.formats.registry import find_format
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
@@ -33,46 +33,9 @@ def again(name, data):
     return out.getvalue(), lost
 
 
-@pytest.mark.parametrize(
-    ("data", "name"),
-    [
-        (LETTERS, "ntcir"),
-        (LEVELS, "ntcir"),
-        (PRELS, "prels"),
-        (SUBTOPICS, "trec-subtopics"),
-        (b"1 0 a 1\n1 0 b 0\n", "trec"),
-        (b"1 A a 1\n1 0 b 0\n", "trec"),
-        (b"1 0 C 1\n", "trec"),
-        (b"1 7 a 1\n1 8 b 0\n", "trec"),  # strata or iterations, as far as anyone can see
-        (b"1 a 1 7 0.5\n", "trec"),
-    ],
-)
-def test_which_is_which(data, name):
-    assert detect_format(InputFile(None, data))[0].name == name
-
-
-def test_the_name_of_a_file_can_say_subtopics(tmp_path):
-    path = tmp_path / "wt.diversity.qrels"
-    path.write_text("51 2 d1 1\n51 3 d2 1\n")
-    assert detect_format(InputFile(path)) == (
-        find_format("trec-subtopics"),
-        "lines of 4 fields, and the file's name has 'diversity' in it",
-    )
-
-
-def test_letters_are_grades():
-    qrels = read(LETTERS).qrels
-    assert qrels.table.rows() == [
-        ("0001", "gakkai-0000010176", 0.0),
-        ("0001", "gakkai-0000010187", 2.0),
-        ("0002", "gakkai-1", 1.0),
-    ]
-    assert qrels.scale == Scale(0.0, 3.0, ((3.0, "S"), (2.0, "A"), (1.0, "B"), (0.0, "C")))
-    assert read(b"1 a S\n").qrels.table.rows() == [("1", "a", 3.0)]
-    assert read(LEVELS).qrels.table["grade"].to_list() == [0.0, 2.0]
-
-
 def test_labels_are_written_with_their_level():
+    letters = (3.0, "S"), (2.0, "A"), (1.0, "B"), (0.0, "C")
+    assert read(LETTERS).qrels.scale == Scale(0.0, 3.0, letters)
     assert again("ntcir", LEVELS) == (LEVELS, ())
     data, lost = again("ntcir", LETTERS)
     assert data.splitlines()[1] == b"0001 gakkai-0000010187 L2"
@@ -82,18 +45,11 @@ def test_labels_are_written_with_their_level():
         find_format("ntcir").write(FileContents(qrels=Qrels(table)), io.BytesIO())
 
 
-def test_probabilities_are_kept_and_none_is_null():
-    contents = read(PRELS)
-    assert contents.qrels.table.columns == ["query_id", "doc_id", "grade", "inclusion", "stratum"]
-    assert contents.qrels.table.rows() == [
-        ("1", "GX000-00", 1.0, 0.25, "2"),
-        ("1", "GX000-01", 0.0, None, "0"),
-        ("2", "GX000-00", -1.0, 1.0, "1"),
-    ]
-    result = [(note.what, note.count, note.examples) for note in contents.notes]
-    assert result == [("documents that were chosen without a probability", 1, ("1 GX000-01",))]
+def test_probabilities_are_kept():
+    table = read(PRELS).qrels.table
+    assert table.columns == ["query_id", "doc_id", "grade", "inclusion", "stratum"]
     data, lost = again("prels", PRELS)
-    assert (read(data, "prels").qrels.table.rows(), lost) == (contents.qrels.table.rows(), ())
+    assert (read(data, "prels").qrels.table.rows(), lost) == (table.rows(), ())
 
 
 def test_judgments_without_probabilities_are_reported():
@@ -108,7 +64,6 @@ def test_judgments_without_probabilities_are_reported():
 
 def test_subtopics_are_kept(tmp_path):
     qrels = read(SUBTOPICS).qrels
-    assert qrels.table.rows() == [("51", "d1", 1.0, "2"), ("51", "d1", 2.0, "3"), ("51", "d2", 0.0, "0")]
     assert qrels.by_document().table.rows() == [("51", "d1", 2.0), ("51", "d2", 0.0)]
     assert again("trec-subtopics", SUBTOPICS) == (SUBTOPICS, ())
     path = tmp_path / "x.qrels"
@@ -136,32 +91,6 @@ def test_the_same_judgments_have_the_same_hash():
     other_qrels = read(SUBTOPICS.replace(b"51 3", b"51 4"), "trec-subtopics").qrels
     reversed_lines = b"".join(reversed(SUBTOPICS.splitlines(keepends=True)))
     assert read(reversed_lines).qrels.sha256 == read(SUBTOPICS).qrels.sha256 != other_qrels.sha256
-
-
-@pytest.mark.parametrize(
-    ("name", "data", "line", "code"),
-    [
-        ("ntcir", b"1 a L2\n1 b X\n", 2, "wrong-type"),
-        ("ntcir", b"1 a L2\n1 b\n", 2, "wrong-field-count"),
-        ("ntcir", b"1 0 a 1\n", 1, "wrong-field-count"),
-        ("ntcir", b"1 a\n", 1, "wrong-field-count"),
-        ("prels", b"1 a 1 0 0.5\n1 b 1 0 x\n", 2, "not-a-number"),
-        ("prels", b"1 a 1 0 0.5\n1 b 1 0 1.5\n", 2, "not-a-number"),
-        ("prels", b"1 a 1 0 0.5\n1 b 1 0 -1\n", 2, "not-a-number"),
-        ("prels", b"1 0 a 1\n", 1, "wrong-field-count"),
-        ("trec-subtopics", b"1 0 a 1\n1 0 a x\n", 2, "not-a-number"),
-        ("trec-subtopics", b"1 a 1\n", 1, "wrong-field-count"),
-    ],
-)
-def test_wrong_lines_are_named(name, data, line, code):
-    with raises(code, InputError) as error:
-        read(data, name)
-    assert error.value.line == line
-
-
-def test_a_subtopic_judged_twice():
-    with raises("duplicate-document", DuplicateError, line=3):
-        read(b"1 2 a 1\n1 3 a 1\n1 2 a 0\n", "trec-subtopics")
 
 
 def test_real_judgments_by_subtopic(shared):

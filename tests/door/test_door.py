@@ -1,17 +1,26 @@
 """Every shape that judgments, runs, ratings and texts have at the door, read from every kind of source.
 
-The samples are the files of the folders here; the TOML file of a folder says for each what it holds:
+The samples are the files of the folders here, or a `text` in the TOML file (in an `encoding`, by default
+UTF-8), or several `files` by their paths, of which one has the sample's name or all are in a folder of that
+name; `name#other` is the same file again. The TOML file says for each sample what it holds:
 
 - `qrels`, `run`, `ratings`, `queries`, `documents`, `values`: the rows, where an empty text is null;
+  `interactions`: those of a log;
+- `show`: the columns of a part that are stated, by default all (of ratings: ids, rater and grade);
 - `unjudged`, `states`: queries without judgments, and of a run with their states and latencies;
 - `parts`: what the file holds if it is read without a word; by default all that is stated;
-- `notes`: the codes of its cautions;
-- `columns`, `grades`: what the user names;
+- `notes`: the codes of its cautions; `reader_notes`: text, count and examples of what its reader noted;
+- `extra`: what no other format has;
+- `format`, `reason`: how it is detected;
+- `columns`, `grades`, `from`: what the user names; `from` is the format;
+- `answers`: true if these are an engine's answers by query, which are read in other forms too;
+- `any_line_ends`: true if it is also read with a byte order mark and the line ends of Windows;
 - `separator`, `is_text`: how a user reads the file into a frame: by default with commas and numbers.
 
-Or it says how the file is refused: `read` is what it is read as, then `code`, `line`, `words` and a
-`suggestion` of the error, with `codes` of kinds of sources that have another one; `only_as` is true
-if nothing but that reading is wrong, which `validate` does not report.
+Or it says how the file is refused: `read` is what it is read as, then `code`, `line`, `words` and the
+`suggestion` of the error (a list states all of them), with `codes` of kinds of sources that have another one,
+and the `file` of several that it names; `only_as` is true if nothing but that reading is wrong, which
+`validate` does not report.
 
 A sample that is a table is read as every other kind of table too, in files and in memory, and gives
 the same rows or the same code; `not_as` lists the sources, or kinds of them, that differ, and `why`.
@@ -21,6 +30,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -28,16 +38,31 @@ import pytest
 from rankgate.core.errors import InputError
 from rankgate.data.collection import Collection
 from rankgate.data.files.validate import validate
+from rankgate.data.formats.registry import detect_format
+from rankgate.data.logs.read_logs import read_interactions
 from rankgate.data.read import contents_of, read_qrels, read_ratings, read_run
-from support.table_sources import FLAT, GROUPS, MEMORY, PACKERS, WRITERS, lists_as_text, table_of
+from rankgate.data.streams.source import open_source
+from support.table_sources import (
+    FLAT,
+    GROUPS,
+    MEMORY,
+    PACKERS,
+    WRITERS,
+    answer_sources,
+    lists_as_text,
+    table_of,
+)
 
 FOLDER = Path(__file__).parent
 PARTS = {name: name for name in ("qrels", "runs", "ratings", "queries", "documents", "values")} | {
     "runs": "run"
 }
 TEXTS = {"queries", "documents", "values"}
+CONTENT = {"text", "encoding", "files"}
 SAMPLES = {
-    f"{group.stem}/{name}": tables.get("*", {}) | sample
+    f"{group.stem}/{name}": tables.get("*", {})
+    | {key: entry for key, entry in tables.get(name.partition("#")[0], {}).items() if key in CONTENT}
+    | sample
     for group in sorted(FOLDER.glob("*.toml"))
     for tables in [tomllib.loads(group.read_text("utf-8"))]
     for name, sample in tables.items()
@@ -47,17 +72,36 @@ SOUND = [key for key, sample in SAMPLES.items() if "code" not in sample]
 BROKEN = [key for key, sample in SAMPLES.items() if "code" in sample]
 
 
+def sample_path(key, folder):
+    """The file or folder of a sample, written if its TOML file has the text."""
+    sample, path = SAMPLES[key], FOLDER / key.partition("#")[0]
+    files = sample.get("files", {}) | ({path.name: sample["text"]} if "text" in sample else {})
+    for name, text in files.items():
+        file = folder / "sample" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode(sample.get("encoding", "utf-8")))
+    return folder / "sample" / path.name if files else path
+
+
 def sources(key, folder):
     """The sample itself, packed, and as every other kind of source that it can be, by name."""
-    sample, path = SAMPLES[key], FOLDER / key.partition("#")[0]
-    suffix = [*PACKERS][len(key) % len(PACKERS)]
-    packed = folder / f"{path.name}.{suffix}"
-    packed.write_bytes(PACKERS[suffix](path.read_bytes()))
+    sample, path = SAMPLES[key], sample_path(key, folder)
+    left_out = {source for name in sample.get("not_as", ()) for source in GROUPS.get(name, [name])}
     yield "itself", str(path)
-    yield "packed", str(packed)
+    if "files" not in sample and "packed" not in left_out:
+        suffix = [*PACKERS][len(key) % len(PACKERS)]
+        packed = folder / f"{path.name}.{suffix}"
+        packed.write_bytes(PACKERS[suffix](path.read_bytes()))
+        yield "packed", str(packed)
+    if sample.get("any_line_ends"):
+        for mark, end in [(b"\xef\xbb\xbf", b"\n"), (b"", b"\r\n"), (b"\xef\xbb\xbf", b"\r\n")]:
+            other = folder / f"{len(mark)}{len(end)}_{path.name}"
+            other.write_bytes(mark + path.read_bytes().replace(b"\n", end))
+            yield other.name, str(other)
+    if sample.get("answers"):
+        yield from answer_sources(path, folder).items()
     if sample.get("not_as") == "all":
         return
-    left_out = {source for name in sample.get("not_as", ()) for source in GROUPS.get(name, [name])}
     if not key.startswith(("tables/", "lists/")):
         left_out.add("table.duckdb")  # making and reading one takes longer than all others
     if path.suffix == ".json" and "object" not in left_out:
@@ -74,21 +118,26 @@ def sources(key, folder):
 
 def _read(kind, source, sample):
     """A part of a source, by the columns and grades that the user names."""
+    if kind == "interactions":
+        return read_interactions(source, sample.get("columns"), from_=sample.get("from"))
     options = {key: sample[key] for key in ("columns", "grades") if key in sample}
     if options:
         is_run = kind == "run"
         collection = Collection({"t": {"x": 1}} if is_run else source, **options)
         return collection.run(source) if is_run else collection.qrels()
-    readers = {"run": read_run, "ratings": read_ratings, "contents": contents_of}
+    from_ = sample.get("from")
     if kind in TEXTS:
-        return getattr(contents_of(source), kind)
-    return readers[kind](source) if kind in readers else read_qrels(source, subtopics=True)
+        return getattr(contents_of(source, from_), kind)
+    if kind == "qrels":
+        return read_qrels(source, from_=from_, subtopics=True)
+    return {"run": read_run, "ratings": read_ratings, "contents": contents_of}[kind](source, from_=from_)
 
 
 def _check(kind, content, sample, name):
     """The rows of a part, and what is known of queries without rows."""
     table = getattr(content, "table", content)
     columns = ["query_id", "doc_id", "rater", "grade"] if kind == "ratings" else table.columns
+    columns = sample.get("show", {}).get(kind, columns)
     assert _rows(table.select(columns)) == sample[kind], name
     if kind == "qrels":
         assert list(content.unjudged) == sample.get("unjudged", []), name
@@ -104,33 +153,46 @@ def _rows(table):
 def test_every_source_of_a_sample_gives_its_rows(key, tmp_path):
     sample = SAMPLES[key]
     for name, source in sources(key, tmp_path):
-        kinds = [kind for kind in PARTS.values() if kind in sample]
+        kinds = [kind for kind in [*PARTS.values(), "interactions"] if kind in sample]
         for kind in kinds[:1] if name == "cursor" else kinds:  # which is read once
             if name not in MEMORY or kind not in TEXTS:
                 _check(kind, _read(kind, source, sample), sample, name)
 
 
-@pytest.mark.parametrize("key", SOUND)
-def test_a_file_is_read_as_what_it_holds(key):
-    sample, path = SAMPLES[key], FOLDER / key.partition("#")[0]
+@pytest.mark.parametrize("key", [key for key in SOUND if "interactions" not in SAMPLES[key]])
+def test_a_file_is_read_as_what_it_holds(key, tmp_path):
+    sample, path = SAMPLES[key], sample_path(key, tmp_path)
     stated = [kind for kind in PARTS.values() if kind in sample]
     parts = sample.get("parts", [part for part, kind in PARTS.items() if kind in stated])
     if not parts:
         with pytest.raises(InputError):
-            contents_of(path)
+            contents_of(path, sample.get("from"))
     else:
-        contents = contents_of(path)
+        contents = contents_of(path, sample.get("from"))
         assert [part for part in contents.parts if part != "extra"] == parts
         for part in [part for part in parts if PARTS[part] in stated and "columns" not in sample]:
             _check(PARTS[part], contents.runs[0] if part == "runs" else getattr(contents, part), sample, part)
+        reader_notes = [[note.what, note.count, [*note.examples]] for note in contents.notes]
+        assert reader_notes == sample.get("reader_notes", reader_notes)
+        assert contents.extra == sample.get("extra", contents.extra)
     tables = [_read(kind, str(path), sample) for kind in stated if kind in {"qrels", "run"}]
     assert {code for table in tables for code in table.cautions} == {*sample.get("notes", [])}
+
+
+@pytest.mark.parametrize("key", [key for key in SAMPLES if "format" in SAMPLES[key]])
+def test_the_format_of_a_file_is_detected(key, tmp_path):
+    for _, source in islice(sources(key, tmp_path), 2 - ("files" in SAMPLES[key])):  # itself, and packed
+        detected, reason = detect_format(open_source(source))
+        assert detected.name == SAMPLES[key]["format"]
+        assert SAMPLES[key].get("reason", "") in reason
 
 
 @pytest.mark.parametrize("key", BROKEN)
 def test_every_source_of_a_broken_sample_is_refused_alike(key, tmp_path):
     sample = SAMPLES[key]
-    codes = {name: code for kind, code in sample.get("codes", {}).items() for name in GROUPS[kind]}
+    codes = {
+        name: code for kind, code in sample.get("codes", {}).items() for name in GROUPS.get(kind, [kind])
+    }
     for name, source in sources(key, tmp_path):
         if sample["read"] == "contents" and name in MEMORY:
             continue
@@ -139,15 +201,22 @@ def test_every_source_of_a_broken_sample_is_refused_alike(key, tmp_path):
         error = caught.value
         assert error.code == codes.get(name, sample["code"]), f"{name}: {error}"
         if name in {"itself", "packed"}:
-            assert (error.source, error.line) == (source, sample.get("line"))
-            assert str(error).startswith(f"{source}:{error.line}: " if error.line else f"{source}: ")
-            assert sample["words"] in error.problem
-            assert "suggestion" not in sample or sample["suggestion"] in error.suggestions
+            file = str(Path(source).parent / sample["file"]) if "file" in sample else source
+            assert (error.source, error.line) == (file, sample.get("line"))
+            assert str(error).startswith(f"{file}:{error.line}: " if error.line else f"{file}: ")
+            assert sample["words"] in error.problem.replace(f"{Path(source).parent}/", "")
+            stated = sample.get("suggestion", error.suggestions)
+            assert stated in error.suggestions if isinstance(stated, str) else (*stated,) == error.suggestions
 
 
-@pytest.mark.parametrize("key", [key for key in SAMPLES if not {"columns", "grades"} & {*SAMPLES[key]}])
-def test_validate_finds_the_same(key):
-    sample, path = SAMPLES[key], FOLDER / key.partition("#")[0]
-    errors = [problem for problem in validate([path]).problems if problem.severity == "error"]
+NOT_VALIDATED = {"columns", "grades", "interactions"}
+VALIDATED = [key for key, sample in SAMPLES.items() if not NOT_VALIDATED & {*sample, sample.get("read", "")}]
+
+
+@pytest.mark.parametrize("key", VALIDATED)
+def test_validate_finds_the_same(key, tmp_path):
+    sample, path = SAMPLES[key], sample_path(key, tmp_path)
+    problems = validate([path], from_=sample.get("from")).problems
+    errors = [problem for problem in problems if problem.severity == "error"]
     is_broken = "code" in sample and not sample.get("only_as")
     assert [error.line for error in errors[:1]] == ([sample.get("line")] if is_broken else [])

@@ -87,3 +87,21 @@ def lists_as_text(table):
     return table.with_columns(
         pl.Series(column.name, cells) for column, cells in zip(lists, texts, strict=True)
     )
+
+
+def answer_sources(path, folder):
+    """The answers to queries in one object of a file as other forms, by name."""
+    answers = json.loads(path.read_text("utf-8"))
+    named = [{"query_id": query, **answer} for query, answer in answers.items()]
+    nested = [{"query_id": query, "response": answer} for query, answer in answers.items()]
+    texts = {
+        "beside.ndjson": "\n".join(map(json.dumps, named)),
+        "around.jsonl": "\n".join(map(json.dumps, nested)) + "\n",
+        "list.json": json.dumps(named, indent=1),
+    }
+    (folder / "answers").mkdir()
+    for query, answer in answers.items():
+        (folder / "answers" / f"{query}.json").write_text(json.dumps(answer, indent=2))
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return {name: str(folder / name) for name in [*texts, "answers"]}
