@@ -12,6 +12,8 @@ name; `name#other` is the same file again. The TOML file says for each sample wh
 - `notes`: the codes of its cautions; `reader_notes`: text, count and examples of what its reader noted;
 - `extra`: what no other format has;
 - `format`, `reason`: how it is detected;
+- `written`: true if a writer of its format, or of the one that `to` names, gives the same bytes or values of
+  JSON, or what it gives instead; `losses`: texts and counts of what is lost by that;
 - `columns`, `grades`, `from`: what the user names; `from` is the format;
 - `answers`: true if these are an engine's answers by query, which are read in other forms too;
 - `any_line_ends`: true if it is also read with a byte order mark and the line ends of Windows;
@@ -28,6 +30,7 @@ the same rows or the same code; `not_as` lists the sources, or kinds of them, th
 
 from __future__ import annotations
 
+import io
 import json
 import tomllib
 from itertools import islice
@@ -38,7 +41,7 @@ import pytest
 from rankgate.core.errors import InputError
 from rankgate.data.collection import Collection
 from rankgate.data.files.validate import validate
-from rankgate.data.formats.registry import detect_format
+from rankgate.data.formats.registry import detect_format, find_format
 from rankgate.data.logs.read_logs import read_interactions
 from rankgate.data.read import contents_of, read_qrels, read_ratings, read_run
 from rankgate.data.streams.source import open_source
@@ -185,6 +188,25 @@ def test_the_format_of_a_file_is_detected(key, tmp_path):
         detected, reason = detect_format(open_source(source))
         assert detected.name == SAMPLES[key]["format"]
         assert SAMPLES[key].get("reason", "") in reason
+
+
+@pytest.mark.parametrize("key", [key for key in SAMPLES if {"written", "losses"} & {*SAMPLES[key]}])
+def test_what_is_written_of_a_file(key, tmp_path):
+    sample, path = SAMPLES[key], sample_path(key, tmp_path)
+    name, out = sample.get("from") or detect_format(open_source(path))[0].name, io.BytesIO()
+    losses = find_format(sample.get("to", name)).write(contents_of(path, sample.get("from")), out)
+    assert [[loss.what, loss.count] for loss in losses] == sample.get("losses", [])
+    stated = sample.get("written", out.getvalue().decode())
+    expected = path.read_bytes() if stated is True else stated.encode()
+    assert out.getvalue() == expected or _json_values(out.getvalue()) == _json_values(expected)
+
+
+def _json_values(content):
+    """The document of JSON, or its lines; 3 is not 3.0."""
+    try:
+        return json.loads(content, parse_float=str)
+    except ValueError:
+        return [json.loads(line, parse_float=str) for line in content.splitlines()]
 
 
 @pytest.mark.parametrize("key", BROKEN)
