@@ -241,10 +241,3 @@ def test_a_query_with_too_many_documents(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "_MAX_DOCUMENTS", 1000)
     with raises("too-large", InputError):
         list(read_run(path).batches())
-
-
-def test_a_field_with_a_number_that_is_too_large(tmp_path):
-    path = saved(tmp_path, b'{"qid": "1", "text": "a", "x": 1}\n{"qid": "2", "text": "b", "x": 1e999}')
-    with raises("not-a-number", InputError, line=2) as error:
-        contents_of(path)
-    assert error.value.line == 2

@@ -37,6 +37,10 @@ JUDGMENTS = {
     f"{PACK}microblog2011.txt.gz": (49, 60129),
     "rag25-human-vs-llm/qrels.rag25.test.txt.gz": (22, 10284),
     "rag25-human-vs-llm/qrels.rag25.test-umbrela2.txt.gz": (22, 10284),
+    "web-diversity-2009-2010/2009/2009.diversity.qrels.gz": (50, 27_964),
+    "web-diversity-2009-2010/2010/2010.diversity.qrels.gz": (48, 9_006),
+    "lightgbm-lambdarank/rank.train.gz": (201, 3005),
+    "lightgbm-lambdarank/rank.test.gz": (50, 768),
     "chorus-electronics/Chorus_Electronics_basic.csv": (2, 207),
     "chorus-electronics/Broad_Query_Set_rated.csv": (135, 3668),
 }
@@ -46,6 +50,15 @@ RUNS = {
     "dl20-doc/runs/BIT.UA-run1.txt.gz": 199,
     "trec-covid-r1/runs/T5R1.gz": 30,
 }
+TOPICS = {
+    "cranfield/cran.qry.xml": 225,
+    "cranfield/smart/cran.qry": 225,
+    "cacm/topics.cacm.txt": 64,
+    "trec-covid-r1/topics.covid-round1.xml": 30,
+    "qrels-pack/topics.msmarco-passage.dev-subset.txt.gz": 6980,
+    "web-diversity-2009-2010/2009/wt2009.topics.xml": 50,
+    "web-diversity-2009-2010/2010/wt2010.topics.xml": 50,
+}
 
 
 @pytest.mark.parametrize("file", JUDGMENTS)
@@ -53,6 +66,17 @@ def test_judgments_have_the_counts_of_the_index(shared, file):
     queries, judgments = JUDGMENTS[file]
     table = contents_of(shared / file).qrels.table
     assert (table["query_id"].n_unique(), len(table)) == (queries, judgments)
+    if file.startswith("lightgbm"):
+        assert (table["grade"].min(), table["grade"].max()) == (0, 4)
+
+
+@pytest.mark.parametrize("file", TOPICS)
+def test_topics_have_texts(shared, file):
+    source = open_source(shared / file)
+    assert detect_format(source)[0].name == "topics"
+    table = contents_of(source).queries
+    assert len(table) == TOPICS[file]
+    assert not (table["text"] == "").any()
 
 
 @pytest.mark.parametrize("file", RUNS)

@@ -11,7 +11,7 @@ import pytest
 from rankgate.core.errors import InputError
 from rankgate.data import contents_of
 from rankgate.data.file_contents import FileContents
-from rankgate.data.formats.registry import detect_format, find_format
+from rankgate.data.formats.registry import find_format
 from rankgate.data.qrels import Ratings
 from rankgate.data.streams.source import InputFile
 from support.wording import raises
@@ -58,25 +58,6 @@ def test_rank_eval_for_queries_from_elsewhere():
     assert rated_request["params"] == {"query": "red shoes"}
     assert rated_request["template_id"] == document["templates"][0]["id"]
     assert document["metric"]
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        {"name": "u", "type": "UBI_JUDGMENT", "clickModel": "coec", "maxRank": 20},
-        {"name": "l", "type": "LLM_JUDGMENT", "modelId": "m", "querySetId": "q", "size": 5},
-        {"querySetId": "q", "searchConfigurationList": ["a", "b"], "type": "PAIRWISE_COMPARISON"},
-        {"querySetId": "q", "searchConfigurationList": ["a"], "type": "HYBRID_OPTIMIZER"},
-        {"name": "b", "index": "i", "query": '{"query": {"match": "%SearchText%"}}'},
-    ],
-)
-def test_requests_of_opensearch_come_back_as_they_were(document):
-    contents = held(document)
-    assert contents.parts == ("extra",)
-    name = detect_format(InputFile(None, json.dumps(document).encode()))[0].name
-    assert (name == "opensearch-configuration") == ("query" in document)
-    data, losses = written(contents, name)
-    assert (json.loads(data), losses) == (document, {})
 
 
 def test_results_of_opensearch_are_runs():
