@@ -3,60 +3,18 @@
 The table of meanings in docs/sources.md is compared with the behaviour of all sources here.
 """
 
-import json
 import math
-import sqlite3
 from pathlib import Path
 
 import openpyxl
-import pandas as pd
 import polars as pl
 import pytest
 
 import rankgate
 from rankgate.core.errors import InputError, RankgateError
+from support.table_sources import MEMORY
 
 DOCS = Path(__file__).parents[2] / "docs/sources.md"
-
-
-def as_file(table, folder, suffix):
-    path = folder / f"{table.columns[-1]}.{suffix}"
-    if suffix == "csv":
-        table.write_csv(path)
-    elif suffix == "jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in table.iter_rows(named=True)))
-    elif suffix == "parquet":
-        table.write_parquet(path)
-    elif suffix == "xlsx":
-        book = openpyxl.Workbook()
-        for row in [table.columns, *table.rows()]:
-            book.active.append(row)
-        book.save(path)
-    else:
-        connection = sqlite3.connect(path)
-        connection.execute("drop table if exists t")
-        connection.execute(f"create table t ({', '.join(table.columns)})")
-        connection.executemany("insert into t values (?, ?, ?)", table.rows())
-        connection.commit()
-        connection.close()
-    return str(path)
-
-
-SOURCES = {
-    **{
-        suffix: lambda table, folder, suffix=suffix: as_file(table, folder, suffix)
-        for suffix in ("csv", "jsonl", "parquet", "xlsx", "db")
-    },
-    "polars": lambda table, _: table,
-    "pandas": lambda table, _: pd.DataFrame(table.to_dict(as_series=False)),
-    "arrow": lambda table, _: table.to_arrow(),
-    "rows": lambda table, _: table.rows(named=True),
-}
-
-
-def frame(rows, number):
-    schema = {"query_id": pl.String, "doc_id": pl.String, number: pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def outcome(judgments, run):
@@ -70,9 +28,11 @@ def outcome(judgments, run):
 @pytest.mark.parametrize("source", ["parquet", "polars", "pandas", "arrow", "rows"])
 @pytest.mark.parametrize("value", [None, math.nan, math.inf])
 def test_the_error_of_a_score_names_its_row(tmp_path, source, value):
-    run = frame([("q", "a", 1), ("q", "b", value)], "score")
+    run = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": [1.0, value]})
+    run.write_parquet(tmp_path / "run.parquet")
+    table = MEMORY[source](run) if source in MEMORY else tmp_path / "run.parquet"
     with pytest.raises(InputError) as caught:
-        rankgate.evaluate({"q": {"a": 1}}, SOURCES[source](run, tmp_path), ["RR"])
+        rankgate.evaluate({"q": {"a": 1}}, table, ["RR"])
     assert caught.value.code == "not-a-number"
     assert "in row 2" in str(caught.value)
 

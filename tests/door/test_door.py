@@ -9,7 +9,8 @@ name; `name#other` is the same file again. The TOML file says for each sample wh
 - `show`: the columns of a part that are stated, by default all (of ratings: ids, rater and grade);
 - `unjudged`, `states`: queries without judgments, and of a run with their states and latencies;
 - `parts`: what the file holds if it is read without a word; by default all that is stated;
-- `notes`: the codes of its cautions, or words of them by code; `reader_notes`: text, count and examples of what its reader noted;
+- `notes`: the codes of its cautions, or words of them by code; `reader_notes`: text, count and examples of
+  what its reader noted;
 - `metrics`: values by metric and query, if it is judgments and a run, where an empty text is no value;
 - `extra`: what no other format has;
 - `format`, `reason`: how it is detected;
@@ -24,6 +25,10 @@ Or it says how the file is refused: `read` is what it is read as, then `code`, `
 `suggestion` of the error (a list states all of them), with `codes` of kinds of sources that have another one,
 and the `file` of several that it names; `only_as` is true if nothing but that reading is wrong, which
 `validate` does not report.
+
+Or it says what a check of `validate` `finds` in it: the check, its severity, the line or 0, and the count,
+and gives a `good` file in which it finds nothing; a run may be held `against` judgments and `good_against`
+others.
 
 A sample that is a table is read as every other kind of table too, in files and in memory, and gives
 the same rows or the same code; `not_as` lists the sources, or kinds of them, that differ, and `why`.
@@ -247,7 +252,7 @@ def test_every_source_of_a_broken_sample_is_refused_alike(key, tmp_path):
             assert stated in error.suggestions if isinstance(stated, str) else (*stated,) == error.suggestions
 
 
-NOT_VALIDATED = {"columns", "grades", "interactions"}
+NOT_VALIDATED = {"columns", "grades", "interactions", "finds"}
 VALIDATED = [key for key, sample in SAMPLES.items() if not NOT_VALIDATED & {*sample, sample.get("read", "")}]
 
 
@@ -258,3 +263,18 @@ def test_validate_finds_the_same(key, tmp_path):
     errors = [problem for problem in problems if problem.severity == "error"]
     is_broken = "code" in sample and not sample.get("only_as")
     assert [error.line for error in errors[:1]] == ([sample.get("line")] if is_broken else [])
+
+
+@pytest.mark.parametrize("key", [key for key in SAMPLES if "finds" in SAMPLES[key]])
+def test_a_check_finds_its_fault_and_nothing_without_it(key, tmp_path):
+    sample, found = SAMPLES[key], {}
+    check, *expected = sample["finds"]
+    for text, against in (("text", "against"), ("good", "good_against")):
+        paths = [tmp_path / name for name in (text, against) if name == text or name in sample]
+        for path in paths:
+            path.write_text(sample.get(path.name, sample["text"]), encoding="utf-8", newline="")
+        found[text] = [problem for problem in validate(*paths).problems if problem.check == check]
+    problem, *_ = found["text"]
+    assert [problem.severity, problem.line or 0, problem.count] == expected
+    assert problem.what
+    assert found["good"] == []
