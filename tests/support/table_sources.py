@@ -14,24 +14,32 @@ import polars as pl
 import zstandard
 
 
-def _sqlite(table, path):
+def write_sqlite(tables, path):
+    """Tables by name in a database of SQLite; the open connection."""
     with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE t ({})".format(", ".join(f'"{name}"' for name in table.columns)))
-        marks = ", ".join("?" * table.width)
-        connection.executemany(f"INSERT INTO t VALUES ({marks})", table.rows())  # noqa: S608 - made here
+        for name, table in tables.items():
+            columns = ", ".join(f'"{column}"' for column in table.columns)
+            connection.execute(f'CREATE TABLE "{name}" ({columns})')
+            marks = ", ".join("?" * table.width)
+            connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', table.rows())  # noqa: S608 - made here
     return connection
 
 
-def _duckdb(table, path):
-    with duckdb.connect(path) as connection:
-        connection.register("rows", table.to_arrow())
-        connection.execute("CREATE TABLE t AS SELECT * FROM rows")
+def write_duckdb(tables, path):
+    """Tables by name in a database of DuckDB."""
+    with duckdb.connect(str(path)) as connection:
+        for name, table in tables.items():
+            connection.register("rows", table.to_arrow())
+            connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM rows')  # noqa: S608 - made here
 
 
-def _excel(table, path):
+def write_excel(tables, path):
+    """Tables by name in sheets of a workbook, whose first sheet is empty."""
     book = openpyxl.Workbook()
-    for row in [table.columns, *table.rows()]:
-        book.active.append(row)
+    for name, table in tables.items():
+        sheet = book.create_sheet(name)
+        for row in [table.columns, *table.rows()]:
+            sheet.append(row)
     book.save(path)
 
 
@@ -43,9 +51,9 @@ BINARY = {
     "table.json": lambda table, path: path.write_text(json.dumps(table.to_dicts())),
     "table.parquet": lambda table, path: table.write_parquet(path),
     "table.arrow": lambda table, path: table.write_ipc(path),
-    "table.xlsx": _excel,
-    "table.sqlite": _sqlite,
-    "table.duckdb": _duckdb,
+    "table.xlsx": lambda table, path: write_excel({"t": table}, path),
+    "table.sqlite": lambda table, path: write_sqlite({"t": table}, path).close(),
+    "table.duckdb": lambda table, path: write_duckdb({"t": table}, path),
 }
 MEMORY = {
     "polars": lambda table: table,
@@ -54,7 +62,7 @@ MEMORY = {
     "pandas": lambda table: table.to_pandas(),
     "columns": lambda table: table.to_dict(as_series=False),
     "rows": lambda table: table.to_dicts(),
-    "cursor": lambda table: _sqlite(table, ":memory:").execute("SELECT * FROM t"),
+    "cursor": lambda table: write_sqlite({"t": table}, ":memory:").execute("SELECT * FROM t"),
     "relation": lambda table: duckdb.from_arrow(table.to_arrow()),
 }
 WRITERS = {**TEXT, "table.jsonl": lambda table, path: table.write_ndjson(path), **BINARY}
