@@ -58,6 +58,7 @@ from support.table_sources import (
     GROUPS,
     MEMORY,
     PACKERS,
+    READ_ONCE,
     WRITERS,
     answer_sources,
     lists_as_text,
@@ -165,7 +166,7 @@ def test_every_source_of_a_sample_gives_its_rows(key, tmp_path):
     sample = SAMPLES[key]
     for name, source in sources(key, tmp_path):
         kinds = [kind for kind in [*PARTS.values(), "interactions"] if kind in sample]
-        for kind in kinds[:1] if name == "cursor" else kinds:  # which is read once
+        for kind in kinds[:1] if name in READ_ONCE else kinds:  # which is read once
             if name not in MEMORY or kind not in TEXTS:
                 _check(kind, _read(kind, source, sample), sample, name)
 

@@ -7,6 +7,8 @@ import gzip
 import json
 import lzma
 import sqlite3
+from collections import namedtuple
+from itertools import starmap
 
 import duckdb
 import openpyxl
@@ -43,6 +45,17 @@ def write_excel(tables, path):
     book.save(path)
 
 
+def _named_tuples(table):
+    row = namedtuple("Row", table.columns, rename=True)  # noqa: PYI024 - the columns are those of a sample
+    return [*starmap(row, table.rows())]
+
+
+def _sqlite_rows(table):
+    connection = write_sqlite({"t": table}, ":memory:")
+    connection.row_factory = sqlite3.Row
+    return connection.execute("SELECT * FROM t").fetchall()
+
+
 TEXT = {
     f"{name}.csv": lambda table, path, separator=separator: table.write_csv(path, separator=separator)
     for name, separator in {"commas": ",", "tabs": "\t", "semicolons": ";", "bars": "|"}.items()
@@ -63,11 +76,16 @@ MEMORY = {
     "columns": lambda table: table.to_dict(as_series=False),
     "rows": lambda table: table.to_dicts(),
     "cursor": lambda table: write_sqlite({"t": table}, ":memory:").execute("SELECT * FROM t"),
+    "iterator": lambda table: iter(table.to_dicts()),
+    "named tuples": _named_tuples,
+    "sqlite rows": _sqlite_rows,
     "relation": lambda table: duckdb.from_arrow(table.to_arrow()),
 }
 WRITERS = {**TEXT, "table.jsonl": lambda table, path: table.write_ndjson(path), **BINARY}
-FLAT = {*TEXT, "table.xlsx", "table.sqlite", "cursor"}
-GROUPS = {"text": TEXT, "binary": BINARY, "memory": MEMORY}
+FLAT = {*TEXT, "table.xlsx", "table.sqlite", "cursor", "sqlite rows"}
+READ_ONCE = {"cursor", "iterator"}
+ROWS = ("rows", "iterator", "named tuples", "sqlite rows")
+GROUPS = {"text": TEXT, "binary": BINARY, "memory": MEMORY, "rows": ROWS}
 PACKERS = {
     "gz": gzip.compress,
     "two.gz": lambda content: gzip.compress(content[:20]) + gzip.compress(content[20:]),
