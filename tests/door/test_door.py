@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tomllib
 from contextlib import suppress
 from itertools import islice
@@ -159,6 +160,10 @@ def _check(kind, content, sample, name):
 
 def _rows(table):
     return [["" if cell is None else cell for cell in row] for row in table.rows()]
+
+
+def test_every_key_of_a_sample_is_explained_above():
+    assert {key for sample in SAMPLES.values() for key in sample} <= {*re.findall(r"`(\w+)`", __doc__)}
 
 
 @pytest.mark.parametrize("key", SOUND)
