@@ -86,3 +86,13 @@ def test_examples_of_engines_read_answers_as_files_of_them_are_read(name):
 def test_answers_that_filter_path_cut_to_ids_are_read():
     answers = {"q": {"hits": {"hits": [{"_id": "b"}, {"_id": "a"}]}}}
     assert rankgate.evaluate({"q": {"a": 1}}, answers, ["RR"]).means["RR"][0] == 1 / 2
+
+
+def test_a_query_without_an_answer_is_missing(folder, run):
+    (folder / "answers").mkdir()
+    (folder / "answers" / "lamp.json").write_text(json.dumps(_elasticsearch(LISTS["lamp"])))
+    states = "".join(f'{{"query_id": "{query}", "state": "failed"}}\n' for query in ("red mug", "sofa"))
+    (folder / "answers.meta.jsonl").write_text(states)
+    (folder / "qrels.json").write_text(json.dumps(QRELS))
+    (result,) = json.loads(run("eval", "qrels.json", "answers", "--format", "json").out)["runs"]
+    assert (result["name"], result["counts"]["missing"]) == ("answers", 2)

@@ -47,7 +47,7 @@ from pathlib import Path
 import pytest
 
 import rankgate
-from rankgate.core.errors import InputError
+from rankgate.core.errors import DuplicateError, InputError
 from rankgate.data.collection import Collection
 from rankgate.data.files.validate import validate
 from rankgate.data.formats.registry import detect_format, find_format
@@ -249,6 +249,7 @@ def test_every_source_of_a_broken_sample_is_refused_alike(key, tmp_path):
             getattr(_read(sample["read"], source, sample), "table", None)  # runs are read when needed
         error = caught.value
         assert error.code == codes.get(name, sample["code"]), f"{name}: {error}"
+        assert isinstance(error, DuplicateError) or not re.search("(judg|rank)ed twice", error.problem)
         if name in {"itself", "packed"}:
             file = str(Path(source).parent / sample["file"]) if "file" in sample else source
             assert (error.source, error.line) == (file, sample.get("line"))
