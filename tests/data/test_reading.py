@@ -58,13 +58,11 @@ def test_wrong_lines_far_into_a_file(tmp_path, monkeypatch):
     good_lines = "".join(f"{i // 100} Q0 d{i} 1 {-i} t\n" for i in range(20_000))
     monkeypatch.setattr("rankgate.data.streams.source.InputFile.chunks.__defaults__", (1 << 12,))
     path = saved(tmp_path, (good_lines + "199 Q0 d19950 9 0.5 t\n").encode())
-    with raises("duplicate-document", DuplicateError, line=20001) as error:
+    with raises("duplicate-document", DuplicateError, line=20001):
         list(read_run(path).batches())
-    assert error.value.line == 20_001
     path = saved(tmp_path, (good_lines + "7 Q0 x 9 0.5\n").encode())
-    with raises("wrong-field-count", InputError, line=20001) as error:
+    with raises("wrong-field-count", InputError, line=20001):
         list(read_run(path).batches())
-    assert error.value.line == 20_001
 
 
 @pytest.mark.parametrize("extra", ["u", "true", "1"])
