@@ -13,7 +13,7 @@ name; `name#other` is the same file again. The TOML file says for each sample wh
   what its reader noted;
 - `metrics`: values by metric and query, if it is judgments and a run, where an empty text is no value;
 - `extra`: what no other format has;
-- `format`, `reason`: how it is detected;
+- `format`, `reason`: how it is detected, and what it is read as if the user names its format;
 - `written`: true if a writer of its format, or of the one that `to` names, gives the same bytes or values of
   JSON, or what it gives instead; `losses`: texts and counts of what is lost by that;
 - `columns`, `grades`, `from`: what the user names; `from` is the format;
@@ -174,6 +174,9 @@ def test_every_source_of_a_sample_gives_its_rows(key, tmp_path):
         for kind in kinds[:1] if name in READ_ONCE else kinds:  # which is read once
             if name not in MEMORY or kind not in TEXTS:
                 _check(kind, _read(kind, source, sample), sample, name)
+            if "format" in sample and name not in {*WRITERS, *MEMORY, "object"}:
+                named = sample | {"from": sample["format"]}
+                _check(kind, _read(kind, source, named), sample, f"{name}, named")
 
 
 @pytest.mark.parametrize("key", [key for key in SOUND if {*PARTS.values(), "parts"} & {*SAMPLES[key]}])
