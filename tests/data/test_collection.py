@@ -43,23 +43,9 @@ def _means(collection, runs=None):
     return rankgate.evaluate(collection, runs or {"old": OLD, "new": NEW}, ["nDCG@10"]).means.rows()
 
 
-def test_labels_become_grades_in_every_form_of_judgments(tmp_path, shop):
-    frame = pl.read_csv(shop / "qrels.csv")
+def test_labels_of_dictionaries_become_grades():
     labelled = {"mug": {"m1": "Exact", "m2": "Partial"}, "lamp": {"l1": "Exact", "l2": "Irrelevant"}}
-    (tmp_path / "qrels.jsonl").write_text(frame.write_ndjson())
-    frame.write_parquet(tmp_path / "qrels.parquet")
-    frame.write_csv(tmp_path / "qrels.tsv", separator="\t")
-    sources = [tmp_path / f"qrels.{suffix}" for suffix in ("csv", "jsonl", "parquet", "tsv")]
-    expected = _means(QRELS)
-    for source in (*sources, frame, frame.to_pandas()):
-        assert _means(Collection(source, columns=COLUMNS, grades=GRADES)) == expected
-    assert _means(Collection(labelled, grades=GRADES)) == expected
-
-
-def test_a_label_without_a_grade_is_named_with_its_line(shop):
-    grades = {"Exact": 3, "Partal": 1, "Irrelevant": 0}
-    with pytest.raises(InputError, match=r"qrels\.csv:3: the label 'Partial' .*mean Partal\?"):
-        Collection(shop / "qrels.csv", columns=COLUMNS, grades=grades).qrels()
+    assert _means(Collection(labelled, grades=GRADES)) == _means(QRELS)
 
 
 def test_a_folder_its_file_and_the_value_are_the_same_collection(shop):

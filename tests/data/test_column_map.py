@@ -9,7 +9,6 @@ import pytest
 
 import rankgate
 from rankgate.data.collection import Collection
-from rankgate.data.column_map import map_columns
 from support.command import assert_refused
 from support.wording import raises
 
@@ -42,13 +41,6 @@ def test_files_and_frames_are_read_by_the_columns_that_are_named(folder):
     for qrels, ranking in ((folder / "sheet.csv", folder / "run.csv"), frames):
         scores = rankgate.evaluate(Collection(qrels, columns=columns), ranking, ["nDCG@3"])
         assert scores.means["nDCG@3"][0] == pytest.approx(truth)
-
-
-@pytest.mark.parametrize("separator", [";", "\t", "|"])
-def test_any_separator_byte_order_mark_and_line_ends_are_fine(folder, separator):
-    text = SHEET.replace('"15"" laptop"', "laptop").replace(",", separator)
-    (folder / "s.csv").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
-    assert map_columns(folder / "s.csv", GRADE, "qrels").table.height == 4
 
 
 def test_runs_without_these_columns_are_read_as_they_are(folder, run):

@@ -3,62 +3,18 @@
 The table of meanings in docs/sources.md is compared with the behaviour of all sources here.
 """
 
-import json
 import math
-import sqlite3
 from pathlib import Path
 
 import openpyxl
-import pandas as pd
 import polars as pl
 import pytest
 
 import rankgate
 from rankgate.core.errors import InputError, RankgateError
+from support.table_sources import MEMORY
 
 DOCS = Path(__file__).parents[2] / "docs/sources.md"
-
-
-def as_file(table, folder, suffix):
-    path = folder / f"{table.columns[-1]}.{suffix}"
-    if suffix == "csv":
-        table.write_csv(path)
-    elif suffix == "jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in table.iter_rows(named=True)))
-    elif suffix == "parquet":
-        table.write_parquet(path)
-    elif suffix == "xlsx":
-        book = openpyxl.Workbook()
-        for row in [table.columns, *table.rows()]:
-            book.active.append(row)
-        book.save(path)
-    else:
-        connection = sqlite3.connect(path)
-        connection.execute("drop table if exists t")
-        connection.execute(f"create table t ({', '.join(table.columns)})")
-        connection.executemany("insert into t values (?, ?, ?)", table.rows())
-        connection.commit()
-        connection.close()
-    return str(path)
-
-
-SOURCES = {
-    **{
-        suffix: lambda table, folder, suffix=suffix: as_file(table, folder, suffix)
-        for suffix in ("csv", "jsonl", "parquet", "xlsx", "db")
-    },
-    "polars": lambda table, _: table,
-    "pandas": lambda table, _: pd.DataFrame(table.to_dict(as_series=False)),
-    "arrow": lambda table, _: table.to_arrow(),
-    "rows": lambda table, _: table.rows(named=True),
-}
-
-BLANKS = {"empty": "", "blank": " ", "blanks": " \t ", "null": None}
-
-
-def frame(rows, number):
-    schema = {"query_id": pl.String, "doc_id": pl.String, number: pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def outcome(judgments, run):
@@ -69,28 +25,14 @@ def outcome(judgments, run):
         return error.code
 
 
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_null_grade_is_unrated(tmp_path, source):
-    judgments = frame([("q", "a", 1), ("q", "b", None), ("r", "c", 1)], "grade")
-    run = {"q": ["b", "a"], "r": ["c"]}
-    assert outcome(SOURCES[source](judgments, tmp_path), run) == (0.5 + 1) / 2
-    evaluated = rankgate.evaluate(SOURCES[source](judgments, tmp_path), run, ["judged@2"])
-    assert evaluated.means["judged@2"].item() == (0.5 + 1) / 2
-
-
-@pytest.mark.parametrize("source", SOURCES)
-def test_a_null_score_is_an_error(tmp_path, source):
-    run = frame([("q", "a", 1), ("q", "b", None)], "score")
-    expected = {"not-a-number", "empty-value"}
-    assert outcome({"q": {"a": 1}}, SOURCES[source](run, tmp_path)) in expected
-
-
 @pytest.mark.parametrize("source", ["parquet", "polars", "pandas", "arrow", "rows"])
 @pytest.mark.parametrize("value", [None, math.nan, math.inf])
 def test_the_error_of_a_score_names_its_row(tmp_path, source, value):
-    run = frame([("q", "a", 1), ("q", "b", value)], "score")
+    run = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "b"], "score": [1.0, value]})
+    run.write_parquet(tmp_path / "run.parquet")
+    table = MEMORY[source](run) if source in MEMORY else tmp_path / "run.parquet"
     with pytest.raises(InputError) as caught:
-        rankgate.evaluate({"q": {"a": 1}}, SOURCES[source](run, tmp_path), ["RR"])
+        rankgate.evaluate({"q": {"a": 1}}, table, ["RR"])
     assert caught.value.code == "not-a-number"
     assert "in row 2" in str(caught.value)
 
@@ -114,18 +56,6 @@ def test_a_null_grade_of_a_dictionary_is_unrated():
     assert evaluated.means.row(0)[1:] == (0.75, 0.75)
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("column", ["query_id", "doc_id"])
-@pytest.mark.parametrize("blank", BLANKS)
-@pytest.mark.parametrize("number", ["grade", "score"])
-def test_an_id_of_blanks_is_an_error(tmp_path, source, column, blank, number):
-    row = {"query_id": "q", "doc_id": "b", number: 2, column: BLANKS[blank]}
-    table = SOURCES[source](frame([("q", "a", 1), tuple(row.values())], number), tmp_path)
-    other = {"q": {"a": 1.0}}
-    pair = (table, other) if number == "grade" else (other, table)
-    assert outcome(*pair) in {"empty-value", "invalid-id"}
-
-
 @pytest.mark.parametrize("blank", ["", " "])
 def test_an_id_of_blanks_in_dictionaries_is_an_error(blank):
     filled = {"q": {"a": 1.0}}
@@ -133,39 +63,6 @@ def test_an_id_of_blanks_in_dictionaries_is_an_error(blank):
         assert outcome(faulty, filled) == outcome(filled, faulty) == "empty-value"
     for faulty in ({"q": ["a", blank]}, {"q": ["a"], blank: ["b"]}):
         assert outcome(faulty, filled) == outcome(filled, faulty) == "empty-value"
-
-
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("blank", ["empty", "null"])
-@pytest.mark.parametrize("number", ["grade", "score"])
-def test_an_empty_row_is_passed_over(tmp_path, source, blank, number):
-    empty = (BLANKS[blank], BLANKS[blank], None)
-    rows = [empty, ("q", "a", 1), empty, ("q", "b", 2), empty]
-    table = SOURCES[source](frame(rows, number), tmp_path)
-    other = {"q": {"a": 1.0}}
-    assert outcome(*((table, {"q": ["x", "a"]}) if number == "grade" else (other, table))) == 0.5
-
-
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("query,docid,rating,,\nlaptop,A2,3,,\n,,,,\n , ,\t,,\n,,,,\nlaptop,,2,,\n", 6),
-        ("query;docid;rating\nlaptop;A2;3\n;;\n  \nlaptop; ;2\n", 5),
-        (
-            (
-                '{"query":"q","docid":"A","rating":1}\n{"query":null,"docid":" ","rating":""}\n{}\n'
-                '{"query":"q","rating":1}\n'
-            ),
-            4,
-        ),
-    ],
-)
-def test_lines_are_counted_over_empty_rows(tmp_path, text, line):
-    path = tmp_path / ("t.jsonl" if text.startswith("{") else "t.csv")
-    path.write_text(text)
-    with pytest.raises(InputError) as caught:
-        rankgate.read_qrels(str(path))
-    assert (caught.value.code in {"empty-value", "invalid-id"}, caught.value.line) == (True, line)
 
 
 @pytest.mark.parametrize("formula", ["=1+1", "=A2", '=CONCATENATE("3", "")'])

@@ -206,17 +206,17 @@ def test_links_that_lead_to_each_other(tmp_path):
 def test_a_file_that_nobody_may_read(tmp_path):
     path = saved(tmp_path, b"1 0 a 1\n")
     path.chmod(0)
-    with raises("cannot be opened", InputError):
+    with pytest.raises(InputError, match="cannot be opened") as error:
         read_qrels(path)
+    assert error.value.code == "cannot-read"
 
 
 def test_duplicates_in_long_runs_have_their_line(tmp_path):
     lines = [json.dumps({"qid": str(i // 10), "doc": str(i % 10), "score": 1}) for i in range(5000)]
     lines[4321] = lines[4320]
     path = saved(tmp_path, "\n".join(lines).encode())
-    with raises("duplicate-document", DuplicateError) as error:
+    with raises("duplicate-document", DuplicateError, line=4322):
         list(read_run(path).batches())
-    assert error.value.line == 4322
 
 
 def test_a_table_that_declares_too_many_rows(tmp_path, monkeypatch):
@@ -241,10 +241,3 @@ def test_a_query_with_too_many_documents(tmp_path, monkeypatch):
     monkeypatch.setattr(run, "_MAX_DOCUMENTS", 1000)
     with raises("too-large", InputError):
         list(read_run(path).batches())
-
-
-def test_a_field_with_a_number_that_is_too_large(tmp_path):
-    path = saved(tmp_path, b'{"qid": "1", "text": "a", "x": 1}\n{"qid": "2", "text": "b", "x": 1e999}')
-    with raises("not-a-number", InputError, line=2) as error:
-        contents_of(path)
-    assert error.value.line == 2

@@ -9,7 +9,7 @@ import pytest
 
 import rankgate
 from rankgate.core.errors import InputError
-from rankgate.data import FileContents, contents_of, read_qrels
+from rankgate.data import FileContents, contents_of
 from rankgate.data.files.conversion import convert
 from rankgate.data.files.validate import validate
 from rankgate.data.formats.registry import FORMATS, find_format
@@ -65,28 +65,6 @@ def test_other_formats_tell_what_they_drop(name, table, tmp_path):
     format_columns = () if flat else find_format(name).columns
     assert lost & {*OPTIONAL} == ({*OPTIONAL} - {"subtopic"}) & {*table.columns} - {*format_columns}
     assert any("by subtopic" in loss.what for loss in result.losses) == flat
-
-
-def test_columns_that_hold_nothing_are_none():
-    data = b"query_id,doc_id,grade,subtopic,inclusion,stratum\nq,a,1,,,\nq,b,0,,,\n"
-    assert contents_of(InputFile(None, data)).qrels.table.columns == ["query_id", "doc_id", "grade"]
-    frame = pl.DataFrame({"query_id": ["q"], "doc_id": ["a"], "grade": [1], "stratum": [None]})
-    assert read_qrels(frame).table.columns == ["query_id", "doc_id", "grade"]
-
-
-def test_the_names_of_ir_datasets():
-    """https://ir-datasets.com: TrecSubQrel(query_id, doc_id, relevance, subtopic_id)."""
-    line = b'{"query_id": "1", "doc_id": "a", "relevance": %d, "subtopic_id": "%d"}\n'
-    qrels = contents_of(InputFile(None, line % (1, 1) + line % (0, 2))).qrels
-    assert qrels.table.rows() == [("1", "a", 1.0, "1"), ("1", "a", 0.0, "2")]
-
-
-def test_wrong_probabilities_are_reported_with_their_line(tmp_path):
-    path = tmp_path / "q.csv"
-    for wrong in ("x", "1.5", "0"):
-        path.write_text(f"query_id,doc_id,grade,inclusion\nq,a,1,0.5\nq,b,1,{wrong}\n")
-        with raises("not-a-number", InputError, line=3):
-            read_qrels(path)
 
 
 def test_judgments_by_subtopic_in_tables_are_used_as_those_of_trec(tmp_path):

@@ -87,13 +87,6 @@ def test_ranks_of_ms_marco_are_ranks_with_a_notice(tmp_path, run):
     assert "read as trec, 6 ranked documents" in run("validate", path).out
 
 
-@pytest.mark.parametrize("text", ["1 a 3\n1 b 2\n1 c 1\n", "1 a 1\n1 b 2.5\n", "1 a 1\n2 b 1\n"])
-def test_other_third_fields_are_scores(tmp_path, text):
-    path = tmp_path / "run.txt"
-    path.write_text(text)
-    assert not read_run(path).cautions
-
-
 def test_a_file_of_ranks_that_is_cut_in_the_middle_of_a_line_is_read_alike(tmp_path):
     path = tmp_path / "run.tsv"
     path.write_text("".join(f"{q}\tdocument{r}\t{r}\n" for q in range(9) for r in range(1, 1001)))

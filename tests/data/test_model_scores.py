@@ -177,17 +177,3 @@ def test_queries_and_documents_of_ranklib_are_checked(ltr, tmp_path, text):
     (tmp_path / "r.txt").write_text(text)
     with raises("wrong-order", InputError):
         rankgate.evaluate(ltr[0], f"model-scores:{tmp_path / 'r.txt'}", ["RR"])
-
-
-def test_companions_that_differ_and_weights_are_refused(tmp_path):
-    rows = tmp_path / "rows.svmlight"
-    rows.write_text("1 1:1\n0 1:2\n1 1:3\n")
-    (tmp_path / "rows.svmlight.query").write_text("2\n1\n")
-    (tmp_path / "rows.svmlight.group").write_text("2\n1\n")
-    assert contents_of(rows).qrels.table["query_id"].to_list() == ["1", "1", "2"]
-    (tmp_path / "rows.svmlight.group").write_text("1\n2\n")
-    with raises("conflicting-sizes", InputError):
-        contents_of(rows)
-    (tmp_path / "rows.svmlight.weight").write_text("1\n1\n1\n")
-    with raises("unused-weights", InputError):
-        contents_of(rows)

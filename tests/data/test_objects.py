@@ -70,12 +70,6 @@ def cursor(rows, names):
     return database.execute("select * from t")
 
 
-def sqlite_rows(rows, names):
-    result_cursor = cursor(rows, names)
-    result_cursor.row_factory = sqlite3.Row
-    return result_cursor.fetchall()
-
-
 def indexed(rows, names):
     return pd.DataFrame(rows, columns=names).set_index(list(names[:2]))
 
@@ -102,14 +96,10 @@ RUNS = {
     "lists": lambda: [list(row) for row in ROWS],
     "numbers as ids": lambda: [(int(q), int(d), s) for q, d, s in ROWS],
     "generator": lambda: (row for row in ROWS),
-    "dictionaries": lambda: [dict(zip(Row._fields, row, strict=True)) for row in ROWS],
     "dictionaries with payload": lambda: (
         {"payload": {"x": [1]}, "qid": q, "docno": d, "score": Decimal(s)} for q, d, s in ROWS
     ),
-    "named tuples": lambda: [Row(*row) for row in ROWS],
     "data classes": lambda: (ScoredDocument(*row) for row in ROWS),
-    "cursor": lambda: cursor(ROWS, Row._fields),
-    "rows of sqlite3": lambda: sqlite_rows(ROWS, ("qid", "docid", "score")),
     "series": lambda: indexed(ROWS, ("topic", "docno", "score"))["score"],
     "unnamed series": lambda: indexed(ROWS, ("a", "b", "c"))["c"].rename_axis([None, None]),
     "indexed frame": lambda: indexed(ROWS, ("topic", "docno", "score")),
@@ -147,7 +137,6 @@ JUDGMENTS = {
     "tuples": lambda: JUDGED,
     "generator of tuples": lambda: (row for row in JUDGED),
     "generator of named tuples": lambda: (Judgment(*row, "0") for row in JUDGED),
-    "dictionaries": lambda: [{"query": q, "doc": d, "label": g} for q, d, g in JUDGED],
     "cursor": lambda: cursor(JUDGED, (*NAMES, "grade")),
     "series of anything": lambda: indexed(JUDGED, (*NAMES, "nDCG"))["nDCG"],
     "integer ids": lambda: {

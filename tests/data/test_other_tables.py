@@ -8,13 +8,13 @@ import json
 import lzma
 import sqlite3
 
-import openpyxl
 import polars as pl
 import pytest
 
 import rankgate
 from rankgate.data.read import read_qrels
 from support.command import assert_refused
+from support.table_sources import write_duckdb, write_excel, write_sqlite
 from support.wording import raises
 
 QRELS = {"1": {"a": 3, "b": 0}, "2": {"c": 1}}
@@ -32,43 +32,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def _sqlite(folder, tables):
-    with sqlite3.connect(folder / "shop.db") as connection:
-        for name, frame in tables.items():
-            connection.execute(f'CREATE TABLE "{name}" ({", ".join(frame.columns)})')
-            marks = ", ".join("?" * len(frame.columns))
-            connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', frame.rows())  # noqa: S608 - made here
-    connection.close()
-    return "shop.db"
+WRITERS = {"sqlite": write_sqlite, "duckdb": write_duckdb, "excel": write_excel}
+PATHS = {"sqlite": "shop.db", "duckdb": "shop.duckdb", "excel": "shop.xlsx"}
 
 
-def _duckdb(folder, tables):
-    import duckdb
-
-    with duckdb.connect(str(folder / "shop.duckdb")) as connection:
-        for name, frame in tables.items():
-            connection.register("rows", frame.to_arrow())
-            connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM rows')  # noqa: S608 - as above
-    return "shop.duckdb"
-
-
-def _excel(folder, tables):
-    book = openpyxl.Workbook()
-    for name, frame in tables.items():
-        sheet = book.create_sheet(name)
-        sheet.append(frame.columns)
-        for row in frame.rows():
-            sheet.append(row)
-    book.save(folder / "shop.xlsx")  # the first sheet is empty
-    return "shop.xlsx"
-
-
-MAKERS = {"sqlite": _sqlite, "duckdb": _duckdb, "excel": _excel}
-
-
-@pytest.mark.parametrize("form", MAKERS)
-def test_a_table_of_a_file_is_named_behind_a_colon(folder, run, form):
-    path = MAKERS[form](folder, {"judgments": JUDGED, "old run": RAN})
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("form", "path"), PATHS.items(), ids=PATHS)
+def test_a_table_of_a_file_is_named_behind_a_colon(run, form, path):
+    WRITERS[form]({"judgments": JUDGED, "old run": RAN}, path)
     expected = rankgate.evaluate(QRELS, RANKED, ["nDCG@10", "RR"]).means.row(0)[-2:]
     evaluation = rankgate.evaluate(f"{path}:judgments", f"{path}:old run", ["nDCG@10", "RR"])
     assert evaluation.means.row(0)[-2:] == expected
@@ -82,10 +53,11 @@ def test_a_table_of_a_file_is_named_behind_a_colon(folder, run, form):
     assert_refused(clash, "output-is-input")
 
 
-@pytest.mark.parametrize("form", MAKERS)
-def test_the_only_table_needs_no_name_and_columns_are_guessed(folder, run, form):
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("form", "path"), PATHS.items(), ids=PATHS)
+def test_the_only_table_needs_no_name_and_columns_are_guessed(run, form, path):
     foreign = JUDGED.drop_nulls().rename({"query_id": "Suchbegriff", "doc_id": "sku"})
-    path = MAKERS[form](folder, {"judgments": foreign})
+    WRITERS[form]({"judgments": foreign}, path)
     result = run("describe", path)
     assert result.error.suggestions[0] == "--columns query=Suchbegriff,doc=sku,grade=grade"
     columns = result.error.suggestions[0].split()[1]
@@ -98,7 +70,7 @@ def test_files_that_are_damaged_or_no_table_are_errors(folder):
     for name in ("a.db", "b.xlsx"):
         with raises("damaged-file", source=name):
             read_qrels(name)
-    _sqlite(folder, {"judgments": JUDGED})
+    write_sqlite({"judgments": JUDGED}, "shop.db").close()
     with sqlite3.connect(folder / "shop.db") as connection:
         connection.execute("DROP TABLE judgments")
     connection.close()
@@ -107,7 +79,7 @@ def test_files_that_are_damaged_or_no_table_are_errors(folder):
 
 
 def test_a_packed_database_is_read_in_memory(folder):
-    _sqlite(folder, {"judgments": JUDGED})
+    write_sqlite({"judgments": JUDGED}, "shop.db").close()
     (folder / "shop.db.xz").write_bytes(lzma.compress((folder / "shop.db").read_bytes()))
     assert read_qrels("shop.db.xz").table.height == 3
 
@@ -133,6 +105,7 @@ def test_bzip2_and_xz_are_unpacked(folder, suffix, pack):
 
 
 def test_a_workbook_on_standard_input_is_read(folder, run):
-    data = io.BytesIO((folder / _excel(folder, {"judgments": JUDGED})).read_bytes())
+    write_excel({"judgments": JUDGED}, "shop.xlsx")
+    data = io.BytesIO((folder / "shop.xlsx").read_bytes())
     result = run("convert", "-", "-", "--to", "trec", "--as", "qrels", stdin=data.getvalue())
     assert result.out == QRELS_TREC.decode()

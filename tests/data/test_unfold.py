@@ -24,18 +24,6 @@ def test_both_lists_of_a_file_are_read_with_a_note(tmp_path):
     assert {"judgments-unfolded", "run-unfolded"} <= {notice.code for notice in result.notices}
 
 
-@pytest.mark.parametrize("texts", [["Rome is old", "Rivers flow"], ["a, b c", "d"], ["x|y", ""]])
-def test_texts_that_are_no_lists_stay(tmp_path, texts):
-    """Words with blanks are texts, and ids of a query's second row are ids, whatever signs they have."""
-    path = tmp_path / "table.csv"
-    pl.DataFrame({"query": ["a", "a"], "doc": texts}).write_csv(path)
-    if "" in texts:
-        with pytest.raises(InputError):
-            read_qrels(path)
-    else:
-        assert read_qrels(path).table["doc_id"].to_list() == texts
-
-
 def test_lists_without_queries_are_parallel():
     assert (
         rankgate.evaluate([["k12", "k7"], ["k3"]], [["k7", "k9", "k12"], ["k1", "k3"]], ["RR"]).means["RR"][0]
@@ -101,29 +89,6 @@ def test_wrong_numbers_of_ids_of_flat_arrays(options, words):
     assert error.value.code == "wrong-shape"
 
 
-@pytest.mark.parametrize(
-    ("scores", "values"),
-    [
-        (["0,91", "0,85", "1,5"], [0.91, 0.85, 1.5]),
-        (["3", "0,85", "-1,5e-3"], [3.0, 0.85, -0.0015]),
-        (["1.910,5", "2", "3"], None),  # points and commas
-        (["1,910", "2,850", "3"], None),  # perhaps thousands
-        (["0,91", "0.85", "3"], None),
-    ],
-)
-def test_decimal_commas_need_evidence(tmp_path, scores, values):
-    path = tmp_path / "run.csv"
-    path.write_text("query;docid;score\n" + "".join(f"q;d{i};{score}\n" for i, score in enumerate(scores)))
-    run = read_run(path)
-    if values is None:
-        with pytest.raises(InputError, match="is not a number") as error:
-            _ = run.table
-        assert (error.value.code, error.value.line) == ("not-a-number", 2)
-    else:
-        assert run.table["score"].to_list() == values
-        assert "numbers in score have a decimal comma" in run.cautions["decimal-commas"]
-
-
 @pytest.mark.parametrize("unrated", [None, "unrated"])
 def test_a_label_may_mean_unrated(tmp_path, run, unrated):
     path, ranked = tmp_path / "na.csv", tmp_path / "na.run.csv"
@@ -142,21 +107,6 @@ def test_metrics_answers_and_lists_are_not_guessed(tmp_path):
         contents_of(path)
     (line, *_) = error.value.suggestions
     assert not any(name in line for name in ("hit_rate", "mrr", "answer"))
-
-
-def test_paths_keep_the_usual_columns_of_other_tables(tmp_path):
-    """A file that has one of two names is read as ever, and nested rows keep their grades."""
-    path = tmp_path / "qrels.csv"
-    path.write_text("term,sku,grade\nq,a,3\n")
-    columns = "query=term|request.text,doc=sku|item.sku"
-    assert rankgate.Collection(path, columns=columns).qrels().table.rows() == [("q", "a", 3.0)]
-    nested = tmp_path / "qrels.jsonl"
-    nested.write_text(
-        '{"request": {"text": "q"}, "item": {"sku": "a"}, "grade": 2}\n' * 1
-        + '{"request": {"text": "r"}, "item": {"sku": "b"}, "grade": 0}\n'
-    )
-    judged = rankgate.Collection(nested, columns=columns).qrels().table
-    assert judged.rows() == [("q", "a", 2.0), ("r", "b", 0.0)]
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])

@@ -1,8 +1,10 @@
-"""Every check reports its fault, and reports nothing without the fault."""
+"""Checks of long files, of several files and of tables; others have samples in tests/door."""
 
 from __future__ import annotations
 
 import random
+import tomllib
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -59,75 +61,10 @@ def drawn(seeds):
     )
 
 
-# check, a file with it, one without, (severity, line, count) of the finding
-OF_ONE_FILE = [
-    ("byte-order-mark", "\ufeff" + QRELS, QRELS, ("note", 1, 1)),
-    ("line-ends", QRELS.replace("\n", "\r\n"), QRELS, ("note", 1, 2)),
-    ("guessed-format", "# x\n[1] a 1\n", "1 a 1\n", ("warning", 2, 1)),
-    ("apostrophe-guard", CSV + "q,a,1\n'=q,a,1\n", CSV + "it's,a,1\n", ("warning", 3, 1)),
-    ("blank-guard", CSV + " -q,a,1\n", CSV + "a -q,a,1\n", ("warning", 2, 1)),
-    ("formula", CSV + "=1+1,a,1\n@x,b,1\n", CSV + "-5,a,1\n+1.5,b,1\n", ("note", 2, 2)),
-    ("unreadable", QRELS + "1 0 c\n", QRELS, ("error", 3, 1)),
-    ("empty-id", CSV + "q,a,1\n,b,1\n", CSV + "q,a,1\nr,,\n", ("error", 3, 1)),
-    ("judged-twice", QRELS + "1 0 a 1\n1 0 a 2\n", QRELS + "2 0 a 1\n", ("error", 3, 2)),
-    ("no-grade", QRELS + "1 0 c nan\n1 0 d two\n", QRELS, ("error", 3, 2)),
-    ("unrated", CSV + "q,a,1\nq,b,\n", CSV + "q,a,1\nq,b,0\n", ("note", 3, 1)),
-    ("query-unjudged", CSV + "q,a,1\nr,,\n", CSV + "q,a,1\nq,b,\n", ("note", None, 1)),
-    ("without-positive", QRELS + "2 0 a 0\n", QRELS, ("warning", 3, 1)),
-    ("negative-grade", qrels(1, -1, -2), qrels(1, 0), ("note", 2, 2)),
-    ("huge-grade", qrels(1, 11, 100), qrels(1, 10), ("warning", 3, 2)),
-    ("fraction", qrels(1, 2.67), qrels(1, 2), ("note", 2, 1)),
-    ("uneven-scale", qrels(0, 1, 10, 100), qrels(0, 1, 3), ("warning", 4, 4)),
-    ("reversed-scale", qrels(1, 2, 2, 3, 3), qrels(1, 1, 2, 3), ("note", 1, 1)),
-    ("one-grade", qrels(1, 1), qrels(1, 0), ("note", None, 2)),
-    ("stray-grade", qrels(*[0, 1] * 60, 3), qrels(*[0, 1] * 60, 2), ("warning", 121, 1)),
-    (
-        "copied-judgments",
-        qrels(0, 1, 0) + qrels(0, 1, 0, query=2),
-        qrels(0, 1, 0) + qrels(0, 1, 1, query=2),
-        ("warning", 4, 2),
-    ),
-    ("copied-grades", drawn([1, 2, 3, 2]), drawn([1, 2, 3, 4]), ("note", 91, 2)),
-    (
-        "near-copies",
-        "query_id,text\n1,red shoe\n2,Shoe. RED!\n",
-        "query_id,text\n1,red shoe\n2,red shoes\n",
-        ("warning", None, 2),
-    ),
-    ("query-twins", CSV + "Fender,a,1\nfender,a,1\n", CSV + "Fender,a,1\nfend,a,1\n", ("note", None, 2)),
-    ("empty-doc", "query_id,doc_id,score\nq,,1\n", "query_id,doc_id,score\nq,a,1\n", ("error", 2, 1)),
-    ("ranked-twice", RUN + "1 Q0 a 3 7 x\n", RUN + "2 Q0 a 1 7 x\n", ("error", 3, 1)),
-    ("no-score", RUN + "1 Q0 c 3 nan x\n1 Q0 d 4 - x\n", RUN, ("error", 3, 2)),
-    (
-        "short-lists",
-        "".join(ranked(3, 2, 1, query=q) for q in "abc") + ranked(3, 2, query="d"),
-        "".join(ranked(3, 2, 1, query=q) for q in "abcd"),
-        ("note", 10, 1),
-    ),
-    ("rank-order", "1 Q0 a 1 8 x\n1 Q0 b 2 9 x\n1 Q0 c 3 7 x\n", RUN, ("warning", 2, 1)),
-    ("file-order", ranked(3, 4, 2), ranked(4, 3, 2), ("note", 2, 1)),
-    ("rising-scores", ranked(1, 2, 3), ranked(3, 2, 1), ("warning", 2, 2)),
-    ("all-tied", ranked(1, 1, 1), ranked(2, 1, 1), ("warning", 1, 1)),
-    ("all-tied", ranked(0, 0, 0), ranked("nan", "inf", "nan"), ("warning", 1, 1)),
-    ("ties", ranked(3, 2, 2, 2), ranked(3, 2, 1), ("note", 3, 2)),
-    ("ties", ranked("inf", 2, 2), ranked("inf", "inf"), ("note", 3, 1)),
-    ("single-precision", ranked(1.00000002, 1.00000001), ranked(1.1, 1.0), ("note", 2, 1)),
-]
-
-# check, run, judgments that go badly with it, judgments that go well, (severity, line, count)
-OF_BOTH = [
-    ("queries-spelled", RUN + "2 Q0 a 1 1 x\n", "01 0 a 1\n2 0 b 1\n", QRELS, ("warning", None, 1)),
-    ("queries-spelled", "q1 Q0 a 1 9 x\n", "Q1 0 a 1\n", "q1 0 a 1\n", ("error", None, 1)),
-    (
-        "documents-spelled",
-        "1 Q0 A1 1 9 x\n1 Q0 b 2 8 x\n",
-        "1 0 a1 1\n1 0 b 1\n",
-        "1 0 a2 1\n1 0 b 1\n",
-        ("warning", None, 1),
-    ),
-    ("queries-in-common", RUN, "2 0 a 1\n", "1 0 a 1\n", ("error", None, 1)),
-    ("queries-in-common", RUN, QRELS + "2 0 a 1\n", QRELS, ("warning", None, 1)),
-    ("documents-in-common", RUN, "1 0 c 1\n", "1 0 a 1\n", ("error", None, 1)),
+OF_LONG_FILES = [
+    # check, a run, judgments or a file with the fault, and without it, (severity, line, count) of the finding
+    ("stray-grade", None, qrels(*[0, 1] * 60, 3), qrels(*[0, 1] * 60, 2), ("warning", 121, 1)),
+    ("copied-grades", None, drawn([1, 2, 3, 2]), drawn([1, 2, 3, 4]), ("note", 91, 2)),
     (
         "numbering",
         numbered(a_row, lambda q: q + 1),
@@ -161,20 +98,14 @@ def found(tmp_path):
     return look
 
 
-@pytest.mark.parametrize(("name", "bad", "good", "expected"), OF_ONE_FILE)
-def test_one_file(found, name, bad, good, expected):
-    assert name not in found(good)
-    problem = found(bad)[name]
+@pytest.mark.parametrize("case", OF_LONG_FILES, ids=lambda case: case[0])
+def test_a_check_of_long_files(found, case):
+    name, run, bad, good, expected = case
+    faulty, clean = ((bad,), (good,)) if run is None else ((run, bad), (run, good))
+    assert name not in found(*clean)
+    problem = found(*faulty)[name]
     assert (problem.severity, problem.line, problem.count) == expected
     assert problem.what
-
-
-@pytest.mark.parametrize("case", OF_BOTH, ids=lambda case: case[0])
-def test_a_run_against_judgments(found, case):
-    name, run, bad, clean, result = case
-    assert name not in found(run, clean)
-    problem = found(run, bad)[name]
-    assert (problem.severity, problem.line, problem.count) == result
 
 
 @pytest.mark.parametrize(
@@ -261,10 +192,14 @@ def test_ratings_and_what_readers_saw(name, bad, good, count):
     assert {problem.check: problem.count for problem in validate(bad).problems}[name] == count
 
 
-def test_every_check_is_tested_here():
-    other_checks = {"depths", "run-queries", "query-file", "outside-scale"}
-    tested = {case[0] for case in [*OF_ONE_FILE, *OF_BOTH, *OF_RATINGS]} | other_checks
-    assert tested == {check.name for check in CHECKS}
+def test_every_check_is_tested():
+    """Here, or by a sample."""
+    samples = tomllib.loads((Path(__file__).parents[1] / "door" / "checks.toml").read_text("utf-8"))
+    sampled = {sample["finds"][0] for name, sample in samples.items() if name != "*"}
+    here = {case[0] for case in [*OF_LONG_FILES, *OF_RATINGS]}
+    assert sampled | here | {"depths", "run-queries", "query-file", "outside-scale"} == {
+        check.name for check in CHECKS
+    }
     assert len(CHECKS) == len({check.name for check in CHECKS})
 
 

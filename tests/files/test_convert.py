@@ -48,20 +48,6 @@ def test_a_run_survives(tmp_path, run, name):
     assert result.to_dict()["schema_version"] == 1
 
 
-def test_trec_is_written_as_it_was(tmp_path, run):
-    convert(run, tmp_path / "a.run")
-    assert (tmp_path / "a.run").read_text() == RUN.replace(" 9 ", " 9.0 ").replace(" 8 ", " 8.0 ").replace(
-        " 3 ", " 3.0 "
-    )
-
-
-def test_ranks_follow_scores_and_lines_keep_their_order(tmp_path, run):
-    run.write_text("1 Q0 a 7 1 t\n1 Q0 b 8 2 t\n1 Q0 c 9 1 t\n")
-    convert(run, tmp_path / "a.run")
-    lines = (tmp_path / "a.run").read_text().splitlines()
-    assert [line.split()[2:4] for line in lines] == [["a", "2"], ["b", "1"], ["c", "3"]]
-
-
 def test_queries_that_stand_apart_are_brought_together(tmp_path, run):
     run.write_text(SCATTERED)
     result = convert(run, tmp_path / "a.run")

@@ -7,6 +7,8 @@ import gzip
 import json
 import lzma
 import sqlite3
+from collections import namedtuple
+from itertools import starmap
 
 import duckdb
 import openpyxl
@@ -14,25 +16,44 @@ import polars as pl
 import zstandard
 
 
-def _sqlite(table, path):
+def write_sqlite(tables, path):
+    """Tables by name in a database of SQLite; the open connection."""
     with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE t ({})".format(", ".join(f'"{name}"' for name in table.columns)))
-        marks = ", ".join("?" * table.width)
-        connection.executemany(f"INSERT INTO t VALUES ({marks})", table.rows())  # noqa: S608 - made here
+        for name, table in tables.items():
+            columns = ", ".join(f'"{column}"' for column in table.columns)
+            connection.execute(f'CREATE TABLE "{name}" ({columns})')
+            marks = ", ".join("?" * table.width)
+            connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', table.rows())  # noqa: S608 - made here
     return connection
 
 
-def _duckdb(table, path):
-    with duckdb.connect(path) as connection:
-        connection.register("rows", table.to_arrow())
-        connection.execute("CREATE TABLE t AS SELECT * FROM rows")
+def write_duckdb(tables, path):
+    """Tables by name in a database of DuckDB."""
+    with duckdb.connect(str(path)) as connection:
+        for name, table in tables.items():
+            connection.register("rows", table.to_arrow())
+            connection.execute(f'CREATE TABLE "{name}" AS SELECT * FROM rows')  # noqa: S608 - made here
 
 
-def _excel(table, path):
+def write_excel(tables, path):
+    """Tables by name in sheets of a workbook, whose first sheet is empty."""
     book = openpyxl.Workbook()
-    for row in [table.columns, *table.rows()]:
-        book.active.append(row)
+    for name, table in tables.items():
+        sheet = book.create_sheet(name)
+        for row in [table.columns, *table.rows()]:
+            sheet.append(row)
     book.save(path)
+
+
+def _named_tuples(table):
+    row = namedtuple("Row", table.columns, rename=True)  # noqa: PYI024 - the columns are those of a sample
+    return [*starmap(row, table.rows())]
+
+
+def _sqlite_rows(table):
+    connection = write_sqlite({"t": table}, ":memory:")
+    connection.row_factory = sqlite3.Row
+    return connection.execute("SELECT * FROM t").fetchall()
 
 
 TEXT = {
@@ -43,9 +64,9 @@ BINARY = {
     "table.json": lambda table, path: path.write_text(json.dumps(table.to_dicts())),
     "table.parquet": lambda table, path: table.write_parquet(path),
     "table.arrow": lambda table, path: table.write_ipc(path),
-    "table.xlsx": _excel,
-    "table.sqlite": _sqlite,
-    "table.duckdb": _duckdb,
+    "table.xlsx": lambda table, path: write_excel({"t": table}, path),
+    "table.sqlite": lambda table, path: write_sqlite({"t": table}, path).close(),
+    "table.duckdb": lambda table, path: write_duckdb({"t": table}, path),
 }
 MEMORY = {
     "polars": lambda table: table,
@@ -54,12 +75,17 @@ MEMORY = {
     "pandas": lambda table: table.to_pandas(),
     "columns": lambda table: table.to_dict(as_series=False),
     "rows": lambda table: table.to_dicts(),
-    "cursor": lambda table: _sqlite(table, ":memory:").execute("SELECT * FROM t"),
+    "cursor": lambda table: write_sqlite({"t": table}, ":memory:").execute("SELECT * FROM t"),
+    "iterator": lambda table: iter(table.to_dicts()),
+    "named tuples": _named_tuples,
+    "sqlite rows": _sqlite_rows,
     "relation": lambda table: duckdb.from_arrow(table.to_arrow()),
 }
 WRITERS = {**TEXT, "table.jsonl": lambda table, path: table.write_ndjson(path), **BINARY}
-FLAT = {*TEXT, "table.xlsx", "table.sqlite", "cursor"}
-GROUPS = {"text": TEXT, "binary": BINARY, "memory": MEMORY}
+FLAT = {*TEXT, "table.xlsx", "table.sqlite", "cursor", "sqlite rows"}
+READ_ONCE = {"cursor", "iterator"}
+ROWS = ("rows", "iterator", "named tuples", "sqlite rows")
+GROUPS = {"text": TEXT, "binary": BINARY, "memory": MEMORY, "rows": ROWS}
 PACKERS = {
     "gz": gzip.compress,
     "two.gz": lambda content: gzip.compress(content[:20]) + gzip.compress(content[20:]),
@@ -87,3 +113,21 @@ def lists_as_text(table):
     return table.with_columns(
         pl.Series(column.name, cells) for column, cells in zip(lists, texts, strict=True)
     )
+
+
+def answer_sources(path, folder):
+    """The answers to queries in one object of a file as other forms, by name."""
+    answers = json.loads(path.read_text("utf-8"))
+    named = [{"query_id": query, **answer} for query, answer in answers.items()]
+    nested = [{"query_id": query, "response": answer} for query, answer in answers.items()]
+    texts = {
+        "beside.ndjson": "\n".join(map(json.dumps, named)),
+        "around.jsonl": "\n".join(map(json.dumps, nested)) + "\n",
+        "list.json": json.dumps(named, indent=1),
+    }
+    (folder / "answers").mkdir()
+    for query, answer in answers.items():
+        (folder / "answers" / f"{query}.json").write_text(json.dumps(answer, indent=2))
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return {name: str(folder / name) for name in [*texts, "answers"]}
