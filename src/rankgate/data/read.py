@@ -24,10 +24,10 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.data.adapters import read_rankings
 from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents, Note
-from rankgate.data.foreign_frames import is_frame, lazy_frame, one_document_column
+from rankgate.data.foreign_frames import is_frame, lazy_frame
 from rankgate.data.formats import registry
 from rankgate.data.input_types import refuse_on_spark
-from rankgate.data.qrels import RATINGS_SCHEMA, Qrels, Ratings
+from rankgate.data.qrels import Qrels, Ratings
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile, limit_judgments
 from rankgate.data.table_rows import NUMBER_COLUMNS, RowLocation
@@ -434,6 +434,9 @@ def _with_companions(run: Run, input_file: InputFile) -> Run:
     return with_snapshot(with_meta(run, input_file), path)
 
 
+_NO_RATERS = "it does not name the raters; ratings need a column rater besides query_id, doc_id and grade."
+
+
 def read_ratings(
     table: RatingsLike | InputFile, name: str | None = None, from_: str | None = None
 ) -> Ratings:
@@ -453,11 +456,8 @@ def read_ratings(
     if isinstance(table, str | Path | InputFile):
         content = contents_of(table, from_)
         if content.ratings is None:
-            problem = (
-                "it does not name the raters; ratings need a column rater besides query_id, doc_id and grade."
-            )
             label = table.label if isinstance(table, InputFile) else str(table)
-            raise InputError(problem, source=label, code="missing-column")
+            raise InputError(_NO_RATERS, source=label, code="missing-column")
         return content.ratings
     return _ratings_of_frame(table, name or "ratings")
 
@@ -466,15 +466,11 @@ def _ratings_of_frame(table: object, name: str) -> Ratings:
     if not is_frame(table):
         problem = f"a {type(table).__name__} is not a table of ratings; give a path or a frame."
         raise InputError(problem, source=name, code="wrong-type")
-    frame = lazy_frame(table, name)
-    columns = frame.collect_schema().names()
-    one_document_column(columns, name)
-    names = {column: column for column in RATINGS_SCHEMA if column in columns}
-    names |= match_columns(columns, ("query_id", "doc_id", "rater", "grade"))
-    try:
-        rows = frame.select(pl.col(own_name).alias(column) for column, own_name in names.items())
-        return Ratings(rows.collect(), name=name)
-    except pl.exceptions.PolarsError as error:
-        raise InputError(
-            f"the columns cannot be read as ratings: {error}.", source=name, code="invalid-syntax"
-        ) from None
+    from rankgate.data.formats.tables.parquet_arrow import FrameTable
+    from rankgate.data.formats.tables.table_contents import read_table
+
+    input_file = InputFile(Path(name), content=b"")
+    ratings = read_table(FrameTable(input_file, lazy_frame(table, name))).ratings
+    if ratings is None:
+        raise InputError(_NO_RATERS, source=name, code="missing-column")
+    return replace(ratings, name=name)

@@ -50,7 +50,7 @@ def read_mteb(source: InputFile) -> FileContents:
         values += [
             (system, None, metric, float(value), None)
             for metric, value in metrics.items()
-            if isinstance(value, int | float) and not isinstance(value, bool)
+            if isinstance(value, int | float) and not isinstance(value, bool) and metric != "evaluation_time"
         ]
     other_splits = [name for name in splits if name != chosen_split]
     return FileContents(

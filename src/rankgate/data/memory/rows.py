@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
 from itertools import chain
+from math import isnan
 from numbers import Number
 from typing import Any
 from uuid import UUID
@@ -165,7 +166,9 @@ def make_series(name: str, cells: list[Any]) -> pl.Series:
     """Cells as a column; numbers mixed with texts become texts."""
     kinds = {type(cell) for cell in cells} - {type(None)}
     if UUID in kinds or (str in kinds and len(kinds) > 1):
-        cells = [None if cell is None else str(cell) for cell in cells]
+        cells = [
+            None if cell is None or (isinstance(cell, float) and isnan(cell)) else str(cell) for cell in cells
+        ]
     elif Decimal in kinds:
         cells = [None if cell is None else float(cell) for cell in cells]
     return pl.Series(name, cells, strict=False)

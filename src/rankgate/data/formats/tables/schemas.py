@@ -117,9 +117,11 @@ def _refuse_scales(rows: pl.DataFrame, location: RowLocation) -> None:
         return
     first_row = rows["scale"].is_not_null().arg_max() or 0
     row = int(rows["scale"].ne(rows["scale"][first_row]).arg_max() or 0)
+    first_line = location.line(first_row)
+    line_text = f" (line {first_line})" if first_line else ""
     problem = (
-        f"scale '{rows['scale'][row]}', and '{rows['scale'][first_row]}' before (line "
-        f"{location.line(first_row)}); keep ratings of two scales in two files, and transform one."
+        f"scale '{rows['scale'][row]}', and '{rows['scale'][first_row]}' before{line_text}; keep ratings of "
+        "two scales in two files, and transform one."
     )
     raise InputError(problem, source=location.file(row), line=location.line(row), code="mixed-scales")
 
