@@ -36,6 +36,7 @@ from rankgate.data.memory.rows import (
     named_cells,
     table_of_rows,
 )
+from rankgate.data.spark_tables import is_on_spark, refuse_on_spark
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputKind
@@ -489,6 +490,7 @@ _IR_DATASETS = ("ir_datasets", "0.6.3")
 _HUGGING_FACE = ("datasets", "5.2.0")
 
 ADAPTERS: tuple[Adapter, ...] = (
+    Adapter("table on Spark", lambda table, _: refuse_on_spark(table), _ALL, is_on_spark),
     Adapter(
         "ir_datasets data set",
         _read_ir_dataset,
