@@ -189,7 +189,7 @@ def _create_view(base: Database, events: Events) -> Manifest:
             path_list = ", ".join(quote_text(str(file.path)) for file in files)
             _view_of_source(base, f"read_parquet([{path_list}], union_by_name = true)", str(log))
             return {}
-    table = polars_frame(log, "the log") if is_frame(log) else None
+    table = polars_frame(log, "the log") if is_frame(log) or isinstance(log, Mapping) else None
     if table is not None and "kind" not in table.columns:
         path = Path(base.folder) / "log.parquet"  # a normal log with mapped columns
         table.write_parquet(path)
