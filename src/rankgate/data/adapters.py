@@ -215,7 +215,8 @@ def column_names(value: object) -> list[str]:
         return [*(named_cells(value[0]) or ())]
     if isinstance(value, pl.LazyFrame):
         return value.collect_schema().names()
-    names = getattr(value, "column_names", getattr(value, "columns", None))
+    of_schema = getattr(getattr(value, "schema", None), "names", None)  # of a stream of batches
+    names = getattr(value, "column_names", getattr(value, "columns", of_schema))
     return [] if is_read_once(value) or names is None else list(names)
 
 
