@@ -211,6 +211,7 @@ def table(tmp_path, values):
         (lambda text: text.replace("q00,old,AP,", "q00,AP,", 1), "wrong-field-count", 2),
         (lambda text: text.replace("q01,old", ",old", 1), "empty-value", 3),
         (lambda text: text.replace("system", "metric", 1), "duplicate-column", 1),
+        (lambda text: text.replace("q00,old", f"{'q' * 200_000},old", 1), "invalid-syntax", 2),
         (lambda _: "nothing here\n", "unknown-format", 1),
         (lambda _: "q1 AP\nq2 AP\n", "unknown-format", 1),
         (lambda _: '{"a": 1}', "wrong-document", None),

@@ -10,7 +10,7 @@ from scipy import stats
 import rankgate
 from rankgate.core.present.write_results import render_result
 from rankgate.data import read_run
-from rankgate.data.input_types import run_on_spark
+from rankgate.data.spark_tables import run_on_spark
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.inference import Test

@@ -158,3 +158,14 @@ def test_equal_rows_count_once_and_the_others_keep_their_order(timed):
     assert interactions.repeated == len(log) - len(expected) > 0
     all_rows = read_interactions(log, same="each").table
     assert all_rows["doc_id"].to_list() == log.sort(order, maintain_order=True)["item"].to_list()
+
+
+def test_a_log_has_the_separator_and_the_titles_that_any_table_may_have(tmp_path):
+    path = tmp_path / "export.csv"
+    for text in (
+        'buyer;note;bought\nann;"one, two,\nthree";a\nbob;"x, y";b\n',
+        "Orders of May;;\nuser;item;amount\nann;a;1,5\nbob;b;2\n",
+    ):
+        path.write_text(text)
+        columns = {"user": "buyer", "item": "bought"} if "buyer" in text else None
+        assert read_interactions(path, columns, timed=False).table["doc_id"].to_list() == ["a", "b"]

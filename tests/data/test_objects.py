@@ -16,11 +16,15 @@ import polars as pl
 import pytest
 
 import rankgate
+from rankgate.core.errors import UsageError
 from rankgate.data import read_qrels, read_run
 from rankgate.data.adapters import ADAPTERS
 from rankgate.data.answers.clients import ANSWERS
 from rankgate.data.collection import Collection, Items
+from rankgate.data.logs.item_tables import read_candidates, read_described_table
 from rankgate.data.logs.read_logs import read_interactions
+from rankgate.data.spark_tables import SparkTable
+from rankgate.engines.snapshots.query_sender import queries_of
 from support.wording import raises
 
 ROWS = [("1", "10", 3.0), ("1", "20", 2.0), ("1", "30", 1.0), ("2", "20", 5.0), ("2", "40", 4.0)]
@@ -368,6 +372,12 @@ def test_the_page_names_all_kinds_with_the_versions_of_the_tests():
         label = f"{kind.package} {kind.tested}"
         assert kind.package in {"", "rankgate"} or f"| {label} |" in page
         assert kind.package in {"", "rankgate", "lenskit"} or label in versions
+
+
+@pytest.mark.parametrize("read", [queries_of, read_candidates, read_described_table])
+def test_a_table_on_spark_is_not_read_on_one_machine(read):
+    with raises("on-spark", UsageError):
+        read(SparkTable("table.parquet"))
 
 
 def test_a_frame_is_as_it_was():

@@ -53,7 +53,7 @@ def test_a_table_from_a_spreadsheet_has_ids_weights_and_tags(separator):
         ("query\tweight\nshoes\t-1\n", "invalid-queries", 2),
         ("query\tweight\nshoes\t1\tmore\n", "invalid-queries", 2),
         ("query\tQuery\nshoes\tcoats\n", "invalid-queries", 1),
-        ("query\tx\nshoes\t" + "x" * 200_000, "invalid-queries", None),
+        ("query\tx\nshoes\t" + "x" * 200_000, "invalid-syntax", 2),
     ],
 )
 def test_what_is_no_list_of_queries_names_its_line(text, code, line):

@@ -87,6 +87,13 @@ def test_the_value_itself_is_a_grade(log):
         assert row["grade"] == row["clicks"] / row["impressions"]
 
 
+def test_a_stream_of_batches_is_read_once(log, tmp_path):
+    online.ingest(log, tmp_path / "events")
+    events = pl.read_parquet(tmp_path / "events" / "*.parquet")
+    expected = online.judgments(events, model="dctr").judged
+    assert online.judgments(events.to_arrow().to_reader(), model="dctr").judged.equals(expected)
+
+
 def test_pairs_with_little_evidence_have_no_judgment(log):
     result = online.judgments(log, model="dctr", grading=online.Grading(min_examined=1e6))
     assert {notice.code for notice in result.notices} == {"too-little-evidence", "ranks-not-separated"}

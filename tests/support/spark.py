@@ -42,7 +42,7 @@ def there(table):
     """A table on Spark: paths and names as tables of files, frames and dicts as DataFrames."""
     from rankgate import spark as program
     from rankgate.data import read_qrels
-    from rankgate.data.input_types import is_on_spark
+    from rankgate.data.spark_tables import is_on_spark
     from rankgate.spark.table_rows import to_spark
 
     if is_on_spark(table):

@@ -53,6 +53,19 @@ def test_a_check_changes_nothing_and_shows_the_columns(team, fresh, manager):
         assert list_ratings(connection, fresh.id) == []
 
 
+def test_a_check_shows_the_columns_below_a_title(fresh, manager):
+    page = sent(
+        manager, fresh, f"Survey of May\n{SHEET.replace('term,', 'query,')}", preview="1"
+    ).data.decode()
+    assert page.count("data-column") == 6
+    assert "Sleeve" in page
+
+
+def test_a_check_shows_the_columns_of_rows_that_are_too_long(fresh, manager):
+    page = sent(manager, fresh, SHEET.replace("Sleeve", "Sleeve,red"), preview="1").data.decode()
+    assert page.count("data-column") == 6
+
+
 def test_a_sheet_comes_in_once(team, fresh, manager):
     for _ in range(2):
         answer = sent(

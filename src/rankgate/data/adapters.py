@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import chain, islice
-from numbers import Number
+from numbers import Integral, Number
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -36,6 +36,7 @@ from rankgate.data.memory.rows import (
     named_cells,
     table_of_rows,
 )
+from rankgate.data.spark_tables import is_on_spark, refuse_on_spark
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputKind
@@ -214,7 +215,8 @@ def column_names(value: object) -> list[str]:
         return [*(named_cells(value[0]) or ())]
     if isinstance(value, pl.LazyFrame):
         return value.collect_schema().names()
-    names = getattr(value, "column_names", getattr(value, "columns", None))
+    of_schema = getattr(getattr(value, "schema", None), "names", None)  # of a stream of batches
+    names = getattr(value, "column_names", getattr(value, "columns", of_schema))
     return [] if is_read_once(value) or names is None else list(names)
 
 
@@ -271,15 +273,17 @@ def _is_empty(value: object) -> bool:
 def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) -> pl.DataFrame | None:
     """The table of a dictionary of columns, as ``to_dict`` of frames gives it; None for other ones.
 
-    Its values are as long as another, and two of its keys or more are names of columns.
+    Its values are as long as another. Its keys are names of columns, or its values are of several
+    kinds, where rankings by query are all lists of ids.
 
     Raises:
         InputError: the keys could be queries too, because queries or documents have no column.
     """
-    keys = (key for key in islice(source, _MAX_COLUMNS) if isinstance(key, str))
+    keys = [key for key in islice(source, _MAX_COLUMNS) if isinstance(key, str)]
     names = match_columns(keys, (*ID_COLUMNS, "grade", "score", "rank"))
     matched_names = {*names.values(), *user_columns} & source.keys()
-    if len(matched_names) < PAIR_LENGTH:
+    may_be_columns = len(keys) == len(source) and isinstance(next(iter(source.values()), None), _COLUMN_TYPES)
+    if len(matched_names) < PAIR_LENGTH and not may_be_columns:
         return None
     columns = {  # pandas gives the cells of a column by row number
         name: list(cells.values())
@@ -287,16 +291,36 @@ def _table_of_columns(source: Mapping[Any, Any], user_columns: set[str | None]) 
         else cells
         for name, cells in source.items()
     }
-    sizes = {len(cells) if isinstance(cells, _COLUMN_TYPES) else None for cells in columns.values()}
+    sizes = {
+        len(cells) if isinstance(cells, _COLUMN_TYPES) and getattr(cells, "ndim", 1) != 0 else None
+        for cells in columns.values()
+    }
     if None in sizes or len(sizes) > 1:
         return None
-    if len(matched_names & {*map(names.get, ID_COLUMNS), *user_columns}) < PAIR_LENGTH:
+    from rankgate.data.unfold import names_list
+
+    ids = {*map(names.get, ID_COLUMNS), *user_columns} & source.keys()
+    with_lists = ids | {key for key in keys if ids and names_list(key)}
+    kinds = {*map(_kind_of_cells, columns.values())} - {None}
+    if (
+        len(ids) < PAIR_LENGTH
+        and len(with_lists) < max(PAIR_LENGTH, len(source) / 2)
+        and (len(kinds) < PAIR_LENGTH or (not matched_names and kinds <= {str, Integral}))
+    ):
+        if len(matched_names) < PAIR_LENGTH:
+            return None
         problem = (
             f"keys {', '.join(sorted(map(str, matched_names)))} could be columns or queries; give a table "
             "with a column for queries and one for documents, or {query: {document: number}}."
         )
         raise InputError(problem, source="a dictionary", code="ambiguous-input")
     return pl.DataFrame([make_series(str(name), list(cells)) for name, cells in columns.items()])
+
+
+def _kind_of_cells(cells: Iterable[Any]) -> type | None:
+    """The kind of the first cell: text, whole number, other number, object or list."""
+    cell = next((cell for cell in cells if cell is not None), None)
+    return next((kind for kind in (str, Integral, Number, Mapping, Iterable) if isinstance(cell, kind)), None)
 
 
 def _is_result(row: object, reading: Reading) -> bool:
@@ -489,6 +513,7 @@ _IR_DATASETS = ("ir_datasets", "0.6.3")
 _HUGGING_FACE = ("datasets", "5.2.0")
 
 ADAPTERS: tuple[Adapter, ...] = (
+    Adapter("table on Spark", lambda table, _: refuse_on_spark(table), _ALL, is_on_spark),
     Adapter(
         "ir_datasets data set",
         _read_ir_dataset,
@@ -559,6 +584,12 @@ ADAPTERS: tuple[Adapter, ...] = (
     ),
     Adapter("answers with their queries", _read_answers, ("run",), _has_answers),
     Adapter("dictionary", _read_mapping, _RANKINGS, lambda value: isinstance(value, Mapping)),
+    Adapter(
+        "dictionary of columns",
+        lambda columns, _: _table_of_columns(columns, set()),
+        ("table",),
+        lambda value: isinstance(value, Mapping) and _table_of_columns(value, set()) is not None,
+    ),
     Adapter("items and scores of users", lambda arrays, _: padded_lists(*arrays), _RANKINGS, is_pair),
     Adapter(
         "lists of ids without queries",

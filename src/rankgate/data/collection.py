@@ -23,7 +23,7 @@ from rankgate.data.collection_fields import RESERVED_TEXTS, TABLE_KINDS, field_k
 from rankgate.data.column_map import ColumnMap, map_columns
 from rankgate.data.formats import registry
 from rankgate.data.id_match import IdRules
-from rankgate.data.input_types import SparkTable, is_on_spark, refuse_on_spark
+from rankgate.data.spark_tables import SparkTable, is_on_spark
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
@@ -319,7 +319,6 @@ class Collection(_FieldValue):
         """
         if self.judgments is None:
             raise UsageError("judgments are missing; give them first.", code="missing-input")
-        refuse_on_spark(self.judgments)
         judgments = read_rankings(self.judgments, "qrels", self.doc_field, self._column("query_id"))
         if self.grades:
             from rankgate.data.labelled_judgments import graded_judgments

@@ -54,6 +54,18 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """The names that each of our columns may have, best first; case is ignored."""
 
+TIME_NAMES = (
+    *("at", "timestamp", "time", "ts", "datetime", "date"),
+    *("event_time", "unixreviewtime", "created_at", "t_dat"),
+)
+KIND_NAMES = (
+    *("kind", "event", "event_type", "event_name", "action", "action_name"),
+    *("behavior", "behaviour", "type"),
+)
+"""The names of times and of kinds of events in logs, best first."""
+LOG_COLUMNS = frozenset({*TIME_NAMES, *KIND_NAMES} - {"date", "kind", "type"})
+"""Column names that logs have, and judgments and documents seldom."""
+
 NAME_SEPARATOR = "|"
 """The sign between alternative names of a column, where a user names columns."""
 

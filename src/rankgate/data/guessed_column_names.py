@@ -16,7 +16,8 @@ from functools import cache
 from itertools import pairwise
 
 from rankgate.core.errors import InputError
-from rankgate.data.column_names import match_columns
+from rankgate.data.column_names import TIME_NAMES, match_columns
+from rankgate.data.unfold import QUERY_IDS, names_list
 
 _NUMBER = re.compile(r"[-+]?[\d.]")
 
@@ -98,16 +99,19 @@ def name_fit(name: str, column: str) -> int:
 
 
 def names_columns(names: Sequence[str]) -> bool:
-    """True if at least two of three names describe a column's content, and none is a number."""
-    if len(names) < 3 or len({*names}) < len(names) or any(map(_NUMBER.match, names)):
+    """True if names describe the content of columns, and none is a number.
+
+    These are at least two of three names, or names of queries and of lists of documents.
+    """
+    if len({*names}) < len(names) or any(map(_NUMBER.match, names)):
         return False
-    roles = ("query_id", "doc_id", "grade", "rank")
-    clear_columns = [
-        column
-        for column in roles
-        if match_columns(names, (column,)) or any(name_fit(name, column) for name in names)
-    ]
-    return len(clear_columns) > 1
+    names_by_role = {
+        role: {name for name in names if match_columns([name], (role,)) or name_fit(name, role)}
+        for role in ("query_id", "doc_id", "grade", "rank")
+    }
+    queries = names_by_role["query_id"] | {name for name in names if name.lower() in QUERY_IDS}
+    has_lists = bool(queries) and any(map(names_list, {*names} - queries))
+    return has_lists or (len(names) > 2 and sum(map(bool, names_by_role.values())) > 1)
 
 
 @cache
@@ -215,7 +219,7 @@ _COLUMN_ALIASES: Mapping[str, str] = {
     "session": "session sessionid sessid visit visitid visitorsession",
     "user": "user userid uid visitor visitorid client clientid customer customerid",
     "variant": "arm variant abvariant testvariant bucket testgroup abgroup experimentgroup",
-    "at": "timestamp time ts datetime at eventtime createdat date",
+    "at": " ".join(TIME_NAMES).replace("_", ""),
     "action": "action actionname eventtype eventname event activity behavior interaction",
     "click": "clicked click clicks isclick isclicked wasclicked hasclick",
     "purchase": "purchased purchase bought ordered ispurchase converted conversion",

@@ -21,7 +21,6 @@ from rankgate.data.formats.run_companions import read
 from rankgate.data.id_match import IdRules
 from rankgate.data.streams.source import open_source
 from rankgate.data.table_rows import in_row_order
-from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -134,14 +133,10 @@ def read_tag_table(input_file: InputFile) -> pl.DataFrame:
     Raises:
         InputError: the file cannot be read, or has no queries or no other columns.
     """
-    data = b"".join(input_file.chunks()).removeprefix(BOM)
-    separator = "\t" if b"\t" in data.split(b"\n", 1)[0] else ","
-    try:
-        table = pl.read_csv(data, separator=separator, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        problem = f"cannot be read as a table of tags: {str(error).splitlines()[0]}."
-        raise InputError(problem, source=input_file.label, code="invalid-syntax") from None
-    table = _with_queries(table, input_file.label, line=1)
+    from rankgate.data.formats.tables.csv_tables import CsvTable
+
+    sheet = CsvTable(input_file)
+    table = _with_queries(sheet.frame().collect(), input_file.label, line=sheet.header_line)
     return table.with_columns(pl.col("query_id").str.strip_chars())
 
 

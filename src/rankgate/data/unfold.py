@@ -339,7 +339,7 @@ def parse_lists(texts: pl.Series, *, is_list: bool = False) -> pl.Series | None:
         quoted = pl.element().str.contains(r"^['\"]")
         inner = pl.element().str.slice(1, pl.element().str.len_chars() - 2).str.replace_all(r"\\(.)", "$1")
         return cells.str.extract_all(_TOKEN).list.eval(pl.when(quoted).then(inner).otherwise(pl.element()))
-    is_named = is_list or any(names.search(texts.name) for names in (_LIST_NAMES, RANKED, RELEVANT))
+    is_named = is_list or names_list(texts.name)
     for sign in ("|", ";", ",", " "):
         if not filled.str.contains(sign, literal=True).any():
             continue
@@ -355,6 +355,15 @@ def parse_lists(texts: pl.Series, *, is_list: bool = False) -> pl.Series | None:
         is_id = sign in ",;" and bool(match_columns([texts.name], ("doc_id",)))  # one id has a comma
         return None if is_text or is_id or has_blanks or has_brackets or not is_named else parts
     return None
+
+
+def names_list(name: str) -> bool:
+    """True for names that lists of documents have.
+
+    >>> names_list("expected"), names_list("item_ids"), names_list("title")
+    (True, True, False)
+    """
+    return any(names.search(name) for names in (_LIST_NAMES, RANKED, RELEVANT))
 
 
 def _with_numbers(lists: pl.Series) -> pl.Series:

@@ -16,7 +16,7 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
 from rankgate.data.id_match import IdMatch
-from rankgate.data.input_types import any_on_spark, run_on_spark
+from rankgate.data.spark_tables import any_on_spark, run_on_spark
 from rankgate.measurement.metrics.rating_errors import RATING_METRICS, RatingMetric
 from rankgate.measurement.scoring.scoring_facts import refuse_misfits
 

@@ -16,7 +16,7 @@ from rankgate.core.present.codec import decode
 from rankgate.core.present.columns import Columns
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
-from rankgate.data.input_types import any_on_spark, run_on_spark
+from rankgate.data.spark_tables import any_on_spark, run_on_spark
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
 from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS

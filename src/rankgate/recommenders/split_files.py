@@ -19,11 +19,11 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import new_folder, replace_file
-from rankgate.data.input_types import SparkTable
 from rankgate.data.logs.large_logs import ROWS_PER_RANGE, sort_log
 from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.read_logs import open_log, read_interactions
 from rankgate.data.logs.splits import SplitPlan, sample
+from rankgate.data.spark_tables import SparkTable
 from rankgate.recommenders.split import FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import check_kinds, fold_masks_of, no_judgments_error, split_parts
 from rankgate.recommenders.splitting import candidates_label, counted_rows, negative_count, split

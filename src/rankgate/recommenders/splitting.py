@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal, cast
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.input_types import is_on_spark, run_on_spark
 from rankgate.data.logs.interactions import kind_counts, sort_by_user
 from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.read_logs import read_interactions
@@ -22,6 +21,7 @@ from rankgate.data.logs.splits import (
     sample,
     session_ids,
 )
+from rankgate.data.spark_tables import is_on_spark, run_on_spark
 from rankgate.recommenders.split import Fold, FoldCount, Split, warnings_of
 from rankgate.recommenders.split_parts import (
     FoldMasks,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from rankgate.core.present.lazy_names import lazy_names
 
 _HOMES = {
-    "rankgate.data.input_types": ["SparkTable", "SparkTable as table"],
+    "rankgate.data.spark_tables": ["SparkTable", "SparkTable as table"],
     "rankgate.spark.spark_events": ["click_counts"],
     "rankgate.spark.sessions": ["session"],
 }

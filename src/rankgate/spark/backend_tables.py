@@ -11,9 +11,9 @@ from typing import Any
 from rankgate.core.errors import UsageError
 from rankgate.data.collection import Collection
 from rankgate.data.formats import registry
-from rankgate.data.input_types import SparkTable
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
+from rankgate.data.spark_tables import SparkTable
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.online.events.events import Events
 from rankgate.spark.sessions import session, translate_errors

@@ -15,7 +15,7 @@ import polars as pl
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
-from rankgate.data.input_types import SparkTable
+from rankgate.data.spark_tables import SparkTable
 from rankgate.online.clicks import packed_searches as counting
 from rankgate.online.clicks.packed_searches import DEFAULT_RANKS
 from rankgate.online.events.event_log import EventLog

@@ -14,8 +14,8 @@ from rankgate.data import foreign_frames
 from rankgate.data.collection import Collection, Items
 from rankgate.data.column_map import ColumnMap
 from rankgate.data.id_match import IdRules
-from rankgate.data.input_types import SparkTable, any_on_spark
 from rankgate.data.score_parts import Need, Supply
+from rankgate.data.spark_tables import SparkTable, any_on_spark
 from rankgate.measurement.evaluation.metric_selection import find_metrics, refuse_tasks
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.metric_declaration import LISTS, SUBTOPICS

@@ -20,7 +20,6 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import Run
 from rankgate.data.foreign_frames import rename_columns
-from rankgate.data.input_types import is_on_spark
 from rankgate.data.logs.item_tables import (
     DescribedTable,
     find_id_column,
@@ -30,6 +29,7 @@ from rankgate.data.logs.item_tables import (
 from rankgate.data.logs.large_logs import UserItems
 from rankgate.data.logs.splits import sampling_mark
 from rankgate.data.memory.ids import find_positions
+from rankgate.data.spark_tables import is_on_spark
 from rankgate.data.table_rows import RowLocation, no_rows_error
 from rankgate.measurement.evaluation.lists.list_builder import ListBuilder, no_judged_item
 from rankgate.measurement.evaluation.lists.list_inputs import Tables

@@ -22,8 +22,8 @@ from rankgate.data.collection import Collection
 from rankgate.data.column_map import ColumnMap
 from rankgate.data.column_names import match_columns
 from rankgate.data.foreign_frames import missing_column_message, one_document_column
-from rankgate.data.input_types import SparkTable
 from rankgate.data.qrels import OPTIONAL
+from rankgate.data.spark_tables import SparkTable
 from rankgate.data.text import json_text
 from rankgate.data.unfold import QUERY_TEXTS, columns_of_lists, renamed_fields
 from rankgate.spark.file_pieces import column_types, list_pieces

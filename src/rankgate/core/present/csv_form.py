@@ -45,29 +45,6 @@ def unguard_cell(word: str) -> str:
     return word[1:] if _GUARDED.match(word) else word
 
 
-def guard_sheet(content: bytes, separator: str) -> bytes:
-    r"""A table as CSV or TSV, with cells escaped so that no spreadsheet program runs a formula.
-
-    >>> guard_sheet(b'query_id,text\n=1+1,"a, b"\n-2,@x\n', ",")
-    b'query_id,text\n =1+1,"a, b"\n-2, @x\n'
-    """
-    import polars as pl
-
-    if not content.strip():
-        return content
-    table = pl.read_csv(content, has_header=False, separator=separator, infer_schema=False)
-    cells = [
-        pl.when(pl.col(name).str.contains(FORMULA_PATTERN) & ~pl.col(name).str.contains(NUMBER_PATTERN))
-        .then(" " + pl.col(name))
-        .otherwise(pl.col(name))
-        .alias(name)
-        for name in table.columns
-    ]
-    target = io.BytesIO()
-    table.select(cells).write_csv(target, include_header=False, separator=separator)
-    return target.getvalue()
-
-
 def guarded_csv(header: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
     r"""A header line and the rows, with texts escaped against spreadsheet formulas.
 

@@ -177,9 +177,11 @@ def _is_hit(value: Any) -> bool:
 
 
 def _is_pair(value: Any) -> bool:
-    """True for a result with its score."""
-    is_plain_tuple = isinstance(value, tuple) and len(value) == _PAIR_LENGTH and not hasattr(value, "_fields")
-    return is_plain_tuple and isinstance(value[1], int | float | np.number)
+    """True for a result with its score; a list has an id that is text, as two numbers could be ids."""
+    if not isinstance(value, list | tuple) or len(value) != _PAIR_LENGTH or hasattr(value, "_fields"):
+        return False
+    is_text = isinstance(value, tuple) or isinstance(value[0], str)
+    return is_text and isinstance(value[1], int | float | np.number)
 
 
 def _kinds_of(value: object) -> Iterator[tuple[AnswerKind, str]]:

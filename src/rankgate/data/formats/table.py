@@ -30,28 +30,6 @@ DOCUMENT_COLUMNS = frozenset({"title", "text", "body", "contents", "abstract", "
 _OPTIONAL_RATING_COLUMNS = tuple(name for name in RATINGS if name not in {"query_id", "doc_id", "rater"})
 
 
-LOG_COLUMNS = frozenset(
-    [
-        "at",
-        "timestamp",
-        "time",
-        "ts",
-        "datetime",
-        "event_time",
-        "unixreviewtime",
-        "created_at",
-        "t_dat",
-        "event",
-        "event_type",
-        "event_name",
-        "action",
-        "action_name",
-        "behavior",
-    ]
-)
-"""Column names that logs have, and judgments and documents seldom."""
-
-
 @dataclass(frozen=True)
 class TableSchema:
     """The roles of the columns of a table.

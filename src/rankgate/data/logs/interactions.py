@@ -18,6 +18,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.column_names import KIND_NAMES, TIME_NAMES
 from rankgate.data.qrels import check_rows
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.text_values import format_time, parse_time
@@ -220,29 +221,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
         "contentid",
         "content",
     ),
-    "at": (
-        "at",
-        "timestamp",
-        "time",
-        "ts",
-        "datetime",
-        "date",
-        "event_time",
-        "unixreviewtime",
-        "created_at",
-        "t_dat",
-    ),
-    "kind": (
-        "kind",
-        "event",
-        "event_type",
-        "event_name",
-        "action",
-        "action_name",
-        "behavior",
-        "behaviour",
-        "type",
-    ),
+    "at": TIME_NAMES,
+    "kind": KIND_NAMES,
     "value": (
         "value",
         "rating",

@@ -13,7 +13,6 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.registry import find_format, open_table
 from rankgate.data.formats.table import numbers_in
-from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.logs.interactions import ALIASES, map_columns
 from rankgate.data.streams.input_parts import PartRows, is_folder, list_part_files, refuse_other_columns
 from rankgate.data.table_rows import RowLocation, refuse_repeated
@@ -89,7 +88,6 @@ def read_described_table(table: TableLike | DescribedTable, kind: TableKind = "i
     """
     if isinstance(table, DescribedTable):
         return table
-    refuse_on_spark(table)
     frame, location = read_frame(table, kind)
     id_column = find_id_column(frame.columns, kind, location.label)
     ids = frame[id_column].cast(pl.String).alias(_ID_COLUMNS[kind])

@@ -18,7 +18,6 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.logs.interactions import (
     Interactions,
     fill_columns,
@@ -335,7 +334,6 @@ def read_user_items(log: LogLike | UserItems) -> UserItems:
     """
     if isinstance(log, UserItems):
         return log
-    refuse_on_spark(log)
     users, items, keys = GrowingIds(), GrowingIds(), GrowingArray(np.int64)
     for rows in _read_pairs(log):
         starts = range_starts(rows["query_id"])  # most rows of a user are together

@@ -48,12 +48,7 @@ def read_delimited(source: InputFile, columns: Mapping[str, str]) -> Rows:
     Raises:
         InputError: a column is missing, or a value is not a number; the message has the line.
     """
-    first_bytes = source.head()
-    counts = {
-        separator: len(delimited_records.first_fields(first_bytes, separator))
-        for separator in delimited_records.SEPARATORS
-    }
-    return _rows_of_table(CsvTable(source, max(counts, key=lambda sep: counts[sep])), columns, _NULLABLE)
+    return _rows_of_table(CsvTable(source), columns, _NULLABLE)
 
 
 def read_jsonl(source: InputFile, columns: Mapping[str, str]) -> Rows:

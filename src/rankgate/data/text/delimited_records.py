@@ -22,7 +22,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.csv_form import NUMBER_PATTERN
+from rankgate.core.present.csv_form import FORMULA_PATTERN, NUMBER_PATTERN
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import CHUNK, run_in_order
 from rankgate.data.table_rows import RowLocation, blank_ids, with_defects
@@ -460,13 +460,32 @@ def write_sheet(table: pl.DataFrame, out: BinaryIO, *, crlf: bool = False, last:
         crlf: True to end lines with ``\\r\\n``.
         last: True to end the last line too.
     """
-    text = pl.col(pl.String)
-    is_harmless = ~text.str.contains(_FORMULA) | text.str.contains(NUMBER_PATTERN)
-    guarded_text = pl.when(is_harmless).then(text).otherwise(" " + text)
-    guarded_table = table.with_columns(guarded_text)
+    guarded_table = table.with_columns(_guarded(_FORMULA))
     end = "\r\n" if crlf else "\n"
     text_of_table = guarded_table.write_csv(line_terminator=end, quote_style="necessary")
     out.write((text_of_table if last else text_of_table.removesuffix(end)).encode())
+
+
+def guard_sheet(content: bytes, separator: str) -> bytes:
+    r"""A table as CSV or TSV, with cells escaped so that no spreadsheet program runs a formula.
+
+    >>> guard_sheet(b'query_id,text\n=1+1,"a, b"\n-2,@x\n', ",")
+    b'query_id,text\n =1+1,"a, b"\n-2, @x\n'
+    """
+    if not content.strip():
+        return content
+    table = pl.read_csv(content, has_header=False, separator=separator, infer_schema=False)
+    target = io.BytesIO()
+    guarded_table = table.select(_guarded(FORMULA_PATTERN))
+    guarded_table.write_csv(target, include_header=False, separator=separator)
+    return target.getvalue()
+
+
+def _guarded(formulas: str) -> pl.Expr:
+    """All texts, with a blank before those that begin like a formula and are not numbers."""
+    text = pl.col(pl.String)
+    is_harmless = ~text.str.contains(formulas) | text.str.contains(NUMBER_PATTERN)
+    return pl.when(is_harmless).then(text).otherwise(" " + text)
 
 
 def format_grade(column: str = "grade") -> pl.Expr:

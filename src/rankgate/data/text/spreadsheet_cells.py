@@ -101,27 +101,35 @@ def read_csv_rows(data: bytes, input_file: InputFile) -> list[tuple[int, Sequenc
         problem = "it is not UTF-8; save it as 'CSV UTF-8'."
         line = data[: error.start].count(b"\n") + 1
         raise InputError(problem, source=input_file.label, line=line, code="not-utf8") from None
-    first_line = text.split("\n", 1)[0]
-    separator = max(_SEPARATORS, key=first_line.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    numbered_rows, start_line = list[tuple[int, "Sequence[str]"]](), 1
+    separator = max(_SEPARATORS, key=text.partition("\n")[0].count)
+    return list(number_rows(text, separator, input_file.label, strict=True))
+
+
+def number_rows(
+    text: str, separator: str, label: str, *, strict: bool = False
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """The rows of separated fields, including the header, with the line where each row begins.
+
+    Rows may have different numbers of cells.
+
+    Args:
+        text: the text of a file or of a form.
+        separator: the text between fields.
+        label: its name in errors.
+        strict: True to refuse quotes in the middle of a field.
+
+    Raises:
+        InputError: a quote is misplaced, or a field is too long.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=strict)
+    line = 1
     try:
         for cells in reader:
-            numbered_rows.append((start_line, cells))
-            start_line = reader.line_num + 1
+            yield line, cells
+            line = reader.line_num + 1
     except csv.Error as error:
         problem = f"it cannot be read as CSV ({error}); look for a stray quote."
-        raise InputError(problem, source=input_file.label, line=start_line, code="invalid-syntax") from None
-    return numbered_rows
-
-
-def number_rows(text: str, separator: str) -> Iterator[tuple[int, Sequence[str]]]:
-    """The rows of a CSV, including the header, with the line where each row begins."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    line = 1
-    for cells in reader:
-        yield line, cells
-        line = reader.line_num + 1
+        raise InputError(problem, source=label, line=line, code="invalid-syntax") from None
 
 
 def require_width(

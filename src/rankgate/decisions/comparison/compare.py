@@ -21,11 +21,11 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data.collection import Collection
 from rankgate.data.foreign_frames import named_runs
-from rankgate.data.input_types import any_on_spark, run_on_spark
 from rankgate.data.query_sample import Sample, check_predicted_sample
 from rankgate.data.query_tags import read_clusters
 from rankgate.data.run_scores import ScoredRun
 from rankgate.data.score_parts import EVERYTHING, Need, Supply
+from rankgate.data.spark_tables import any_on_spark, run_on_spark
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.comparison_checks import missing_input_error
 from rankgate.decisions.comparison.comparison_tables import joined_lists, query_tables

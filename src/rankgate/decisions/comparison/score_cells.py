@@ -214,10 +214,9 @@ def _read_lines(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
     if separator not in first_line:
         problem = "neither a table with a header nor lines of query, metric and value."
         raise InputError(problem, source=label, line=1, code="unknown-format")
-    numbered_rows = number_rows(text, separator)
+    numbered_rows = number_rows(text, separator, label)
     header = [heading.strip() for heading in next(numbered_rows)[1]]
-    rows = list(require_width(numbered_rows, len(header), label))
-    return _table_cells(header, rows, label, names)
+    return _table_cells(header, list(require_width(numbered_rows, len(header), label)), label, names)
 
 
 def _is_value(text: str) -> bool:

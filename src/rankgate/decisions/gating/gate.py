@@ -17,9 +17,9 @@ from rankgate.core.progress import progress, step
 from rankgate.data.adapters import is_ranking
 from rankgate.data.collection import Collection
 from rankgate.data.id_match import IdRules
-from rankgate.data.input_types import any_on_spark
 from rankgate.data.query_tags import IDS
 from rankgate.data.score_parts import EVERYTHING, Need
+from rankgate.data.spark_tables import any_on_spark
 from rankgate.decisions.comparison.compare import ComparedSystems
 from rankgate.decisions.comparison.comparison_checks import missing_input_error
 from rankgate.decisions.comparison.comparison_tables import latency_table, select_slice, state_tables

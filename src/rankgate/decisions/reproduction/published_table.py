@@ -6,7 +6,6 @@ systems of a published table.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -23,6 +22,7 @@ from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.present.document_model import Points
 from rankgate.core.present.layout import Layout, Sentence, Texts, View, fill
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.text.spreadsheet_cells import number_rows
 from rankgate.decisions.reproduction.printed_cells import plain_text
 from rankgate.measurement.metrics.metric_name_parser import parse
 
@@ -78,7 +78,7 @@ def read_table(path: str | Path) -> PublishedTable:
     elif any(line.lstrip().startswith("|") for line in text.splitlines()):
         rows_with_head = _markdown(text)
     else:
-        rows_with_head = _csv(text)
+        rows_with_head = _csv(text, str(path))
     if len(rows_with_head) < 2 or len(rows_with_head[0][1]) < 2:
         problem = "no table with a head and rows; give CSV, Markdown or LaTeX."
         raise InputError(problem, source=str(path), code="no-table")
@@ -145,11 +145,10 @@ def _number_duplicates(headings: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _csv(text: str) -> list[Row]:
-    first_line = text.lstrip().partition("\n")[0]
-    separator = max(",;\t", key=first_line.count)
-    reader = csv.reader(text.splitlines(), delimiter=separator)
-    return [(reader.line_num, tuple(row)) for row in reader if any(map(str.strip, row))]
+def _csv(text: str, label: str) -> list[Row]:
+    separator = max(",;\t", key=text.lstrip().partition("\n")[0].count)
+    rows = number_rows(text, separator, label)
+    return [(line, tuple(cells)) for line, cells in rows if any(map(str.strip, cells))]
 
 
 def _markdown(text: str) -> list[Row]:

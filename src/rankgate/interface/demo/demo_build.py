@@ -17,7 +17,6 @@ be evaluated.
 
 from __future__ import annotations
 
-import csv
 import sqlite3
 from contextlib import closing
 from importlib.resources import files
@@ -27,6 +26,8 @@ from tempfile import TemporaryDirectory
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import new_folder
+from rankgate.data.formats.tables.csv_tables import CsvTable
+from rankgate.data.streams.source import InputFile
 from rankgate.interface.demo import demo_engines
 from rankgate.interface.demo.demo_engines import harvest_docstrings
 
@@ -54,7 +55,7 @@ class Movie:
 
 def queries() -> dict[str, str]:
     """The text of every query on the documentation, by query_id, in file order."""
-    return {row["query_id"]: row["text"] for row in _rows("queries.tsv", delimiter="\t")}
+    return {row["query_id"]: row["text"] for row in _rows("queries.tsv")}
 
 
 def judgments() -> list[Judgment]:
@@ -73,9 +74,9 @@ def movies() -> list[Movie]:
     ]
 
 
-def _rows(name: str, delimiter: str = ",") -> list[dict[str, str]]:
-    text = (files("rankgate.interface.demo") / "data" / name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines(), delimiter=delimiter))
+def _rows(name: str) -> list[dict[str, str]]:
+    content = (files("rankgate.interface.demo") / "data" / name).read_bytes()
+    return CsvTable(InputFile(Path(name), content)).frame().collect().to_dicts()
 
 
 INDEX = "docs.sqlite"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
@@ -16,6 +14,8 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.logs.item_tables import read_frame
+from rankgate.data.text.delimited_records import first_fields
+from rankgate.data.text.spreadsheet_cells import number_rows
 from rankgate.judging.pooling.pool_sampling import sample_queries
 
 if TYPE_CHECKING:
@@ -69,27 +69,17 @@ def parse_query_list(text: str) -> QueryList:
     separator = _table_separator(lines[first:])
     if separator is None:
         return _read_texts(lines)
-    try:
-        return _read_table(lines, first, separator)
-    except csv.Error as error:  # a cell larger than 128 KB
-        raise _error(f"it cannot be read as a table: {error}.") from None
+    return _read_table(plain_text, first, separator)
 
 
 def _table_separator(lines: Sequence[str]) -> str | None:
     """The separator of a table; None for plain texts, which may contain commas."""
     names = {name for aliases in _ALIASES.values() for name in aliases}
     for separator in _SEPARATORS:
-        header = [_column_name(cell) for cell in _cells(lines[0], separator)]
+        header = [_column_name(cell) for cell in first_fields(lines[0].encode(), separator)]
         if len(header) > 1 and (separator == "\t" or names & set(header)):
             return separator
     return None
-
-
-def _cells(line: str, separator: str) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=separator), [])
-    except csv.Error:  # a cell larger than 128 KB
-        return []
 
 
 def _column_name(cell: str) -> str:
@@ -127,9 +117,9 @@ def _check_text(text: str, line: int) -> None:
         raise _error(f"{text[:40]!r} has no letter and no digit.", line)
 
 
-def _read_table(lines: Sequence[str], first: int, separator: str) -> QueryList:
-    reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=separator)
-    rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+def _read_table(text: str, first: int, separator: str) -> QueryList:
+    numbered_rows = number_rows(text, separator, _SOURCE)
+    rows = [(line, row) for line, row in numbered_rows if any(map(str.strip, row))]
     names = [_column_name(cell) for cell in rows[0][1]]
     fields = _match_columns(names)
     if "text" not in fields.values():

@@ -13,8 +13,8 @@ from rankgate.core.console.shared_options import backend_options, find_hook
 from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_record_option
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
-from rankgate.data.input_types import is_on_spark
 from rankgate.data.score_parts import Need
+from rankgate.data.spark_tables import is_on_spark
 from rankgate.measurement import metric_options, store_options
 from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.evaluation.evaluate import evaluate

@@ -14,8 +14,8 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data.collection import Collection
-from rankgate.data.input_types import any_on_spark, run_on_spark
 from rankgate.data.score_parts import EVERYTHING, Supply
+from rankgate.data.spark_tables import any_on_spark, run_on_spark
 from rankgate.measurement.evaluation.metric_selection import (
     find_metrics,
     is_of_lists,

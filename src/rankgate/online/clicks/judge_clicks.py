@@ -15,7 +15,7 @@ import polars as pl
 from rankgate.core.declare import Count, Range, check_fields
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data.input_types import is_on_spark, run_on_spark
+from rankgate.data.spark_tables import is_on_spark, run_on_spark
 from rankgate.online.clicks.click_judgments import CURVES, JUDGMENTS, MODEL_COLUMNS, ClickJudgments
 from rankgate.online.clicks.click_judgments import RANKS as RANK_COLUMNS
 from rankgate.online.clicks.click_model import (

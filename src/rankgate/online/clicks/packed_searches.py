@@ -19,6 +19,8 @@ from rankgate.core.checksums import check_file
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
+from rankgate.data.adapters import column_names
+from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.tables.parquet_arrow import damage_named
 from rankgate.online.events.ingest import MANIFEST
 from rankgate.online.indicators.search_tables import events, load_ibis
@@ -336,21 +338,16 @@ def read_counts(source: object) -> pl.DataFrame | None:
     Raises:
         InputError: the file is damaged.
     """
-    if isinstance(source, pl.DataFrame | pl.LazyFrame):
-        frame = source.lazy()
-    elif isinstance(source, str | Path):
-        path = Path(source)
-        if path.is_dir() and ((path / MANIFEST).exists() or not any(path.glob("*.parquet"))):
-            return None
-        if not path.is_dir() and (path.suffix not in (".parquet", ".pq") or not path.is_file()):
-            return None
-        files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        for file in files:
-            check_file(file)
-        frame = pl.scan_parquet([glob.escape(str(file)) for file in files])
-    elif hasattr(source, "__arrow_c_stream__"):
-        frame = pl.DataFrame(source).lazy()
-    else:
+    if not isinstance(source, str | Path):
+        return polars_frame(source) if set(COLUMNS) <= set(column_names(source)) else None
+    path = Path(source)
+    if path.is_dir() and ((path / MANIFEST).exists() or not any(path.glob("*.parquet"))):
         return None
-    with damage_named(str(source) if isinstance(source, str | Path) else "a frame"):
+    if not path.is_dir() and (path.suffix not in (".parquet", ".pq") or not path.is_file()):
+        return None
+    files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    for file in files:
+        check_file(file)
+    with damage_named(str(source)):
+        frame = pl.scan_parquet([glob.escape(str(file)) for file in files])
         return frame.collect() if set(COLUMNS) <= set(frame.collect_schema().names()) else None

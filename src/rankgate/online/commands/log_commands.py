@@ -19,7 +19,7 @@ from rankgate.core.console.option_types import KPI, DefiningCommand
 from rankgate.core.console.shared_options import backend_options, check_paths, input_paths
 from rankgate.core.console.terminal_output import print_result, with_record_option
 from rankgate.core.present.write_results import FORMS
-from rankgate.data.input_types import is_on_spark
+from rankgate.data.spark_tables import is_on_spark
 from rankgate.measurement import metric_options
 from rankgate.online.commands.log_options import events_argument, events_options, kpi_option
 from rankgate.online.events.diagnosis import doctor

@@ -15,9 +15,9 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.adapters import read_table, repeatable
+from rankgate.data.adapters import repeatable
 from rankgate.data.column_map import source_label
-from rankgate.data.input_types import refuse_on_spark
+from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_sql import Privacy
 from rankgate.online.events.event_table import COLUMNS, parse_goals
@@ -34,8 +34,6 @@ from rankgate.online.events.log_files import (
 from rankgate.online.log_database import MEMORY, Database, open_database, quote_identifier, quote_text
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.data.input_types import Frame, OnSpark, Rows, Source
     from rankgate.online.events.manifest import Manifest
 
@@ -180,7 +178,6 @@ def _short_repr(log: object) -> str:
 
 def _create_view(base: Database, events: Events) -> Manifest:
     """Make the view ``events``; return the manifest of the log, which may be empty."""
-    refuse_on_spark(events.log)
     log = Path(events.log.folder) if isinstance(events.log, EventLog) else events.log
     if isinstance(log, str | Path) and (Path(log) / MANIFEST).is_file():
         for part_path in Path(log).glob("*.parquet"):
@@ -192,7 +189,7 @@ def _create_view(base: Database, events: Events) -> Manifest:
             path_list = ", ".join(quote_text(str(file.path)) for file in files)
             _view_of_source(base, f"read_parquet([{path_list}], union_by_name = true)", str(log))
             return {}
-    table = None if isinstance(log, str | Path) else _read_table(log)
+    table = polars_frame(log, "the log") if is_frame(log) or isinstance(log, Mapping) else None
     if table is not None and "kind" not in table.columns:
         path = Path(base.folder) / "log.parquet"  # a normal log with mapped columns
         table.write_parquet(path)
@@ -209,18 +206,6 @@ def _create_view(base: Database, events: Events) -> Manifest:
     base.run("CREATE TEMP TABLE given_events AS SELECT * FROM given_frame")
     _view_of_source(base, "given_events", "events")
     return {}
-
-
-def _read_table(log: object) -> pl.DataFrame | None:
-    """The table of a log in memory, from rows or a frame; None for paths."""
-    import polars as pl
-
-    table = read_table(log, "the log")
-    if isinstance(table, pl.DataFrame | pl.LazyFrame):
-        return table.lazy().collect()
-    if isinstance(table, Sequence):
-        return None
-    return pl.DataFrame(table)
 
 
 def _view_of_folder(base: Database, folder: Path, name: str) -> Manifest:

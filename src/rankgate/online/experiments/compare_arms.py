@@ -17,7 +17,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.formats.table import LOG_COLUMNS
+from rankgate.data.column_names import LOG_COLUMNS
 from rankgate.data.logs.item_tables import read_frame
 from rankgate.measurement.stats.sequential_experiments import (
     ANY_LOOK,

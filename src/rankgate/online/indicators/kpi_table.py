@@ -17,7 +17,7 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import Block
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
-from rankgate.data.input_types import is_on_spark, run_on_spark
+from rankgate.data.spark_tables import is_on_spark, run_on_spark
 from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_events
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.ingest import format_actions, mapping_advice, unmapped_actions

@@ -6,7 +6,6 @@ would prefer a system.
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import open_source
+from rankgate.data.text.json_text import read_json_objects
 from rankgate.online.interleaving.interleaving_method import Assignment
 from rankgate.online.interleaving.interleaving_methods import METHODS
 
@@ -110,7 +110,9 @@ def _read_assignments(
 ) -> Iterator[tuple[Assignment, Sequence[int], Any, int | None]]:
     """Yield assignments, clicked slots from 1, functions that find the unit, and lines."""
     if isinstance(assignments, str | Path):
-        yield from _read_lines(assignments)
+        log = open_source(assignments)
+        for line, values in read_json_objects(log):
+            yield _read_object(values, log.label, line)
         return
     for number, logged in enumerate(assignments, 1):
         if isinstance(logged, Mapping):
@@ -118,22 +120,6 @@ def _read_assignments(
             continue
         assignment, clicks = (logged, ()) if isinstance(logged, Assignment) else logged
         yield assignment, clicks, lambda _: "", None
-
-
-def _read_lines(path: str | Path) -> Iterator[tuple[Assignment, Sequence[int], Any, int | None]]:
-    input_file = open_source(path)
-    with input_file.open() as stream:
-        for line, raw_line in enumerate(stream, 1):
-            if not raw_line.strip():
-                continue
-            try:
-                values = json.loads(raw_line)
-            except ValueError:
-                values = None
-            if not isinstance(values, dict):
-                problem = "not a JSON object; each line is one assignment."
-                raise InputError(problem, source=input_file.label, line=line, code="invalid-json")
-            yield _read_object(values, input_file.label, line)
 
 
 def _read_object(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,12 +20,12 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI, P_RAW, P_VALUE, VARIANT
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
-from rankgate.data.foreign_frames import polars_frame
+from rankgate.data.logs.item_tables import read_frame
 from rankgate.measurement.stats.multiple_comparisons import correct
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice, spoiled_text
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.indicators.kpi_table import format_kpi
-from rankgate.online.log_database import Database, quote_text
+from rankgate.online.log_database import Database
 from rankgate.online.users.user_rates import UserRate, select_rate_kpis, sum_kpis_by_user, user_rate
 
 if TYPE_CHECKING:
@@ -257,24 +256,11 @@ def _groups(base: Database, groups: Source | Frame | None) -> pl.DataFrame:
             'searches\' ELSE \'10 and more\' END AS "group" FROM (SELECT "user", count(DISTINCT '
             'query_event_id) AS searches FROM events WHERE "user" IS NOT NULL GROUP BY 1)'
         )
-    group_table = _read_groups(base, groups)
+    group_table, _ = read_frame(groups, "groups")
     if not {"user", "group"} <= set(group_table.columns):
         problem = f"groups need the columns user and group, not {', '.join(group_table.columns)}."
         raise InputError(problem, code="missing-column")
     return group_table.select(pl.col("user", "group").cast(pl.String)).unique("user", keep="first")
-
-
-def _read_groups(base: Database, groups: Source | Frame) -> pl.DataFrame:
-    if not isinstance(groups, str | Path):
-        return polars_frame(groups, "groups")
-    import duckdb
-
-    try:
-        return base.rows(f"SELECT * FROM {quote_text(str(groups))}")
-    except duckdb.Error as error:
-        message = str(error).splitlines()[0]
-        problem = f"cannot be read as CSV or Parquet: {message}"
-        raise InputError(problem, source=str(groups), code="cannot-read") from None
 
 
 def _list_distances(base: Database, control: str, treatments: Sequence[str], ranks: int) -> pl.DataFrame:

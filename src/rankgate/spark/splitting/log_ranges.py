@@ -21,10 +21,10 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.formats.tables.parquet_arrow import collect_frame, scan_file
-from rankgate.data.input_types import SparkTable
 from rankgate.data.logs.interactions import map_columns, parse_log_rows
 from rankgate.data.logs.interactions import map_columns as named
 from rankgate.data.logs.read_logs import open_log, refuse_unknown_unit
+from rankgate.data.spark_tables import SparkTable
 from rankgate.data.streams.source import InputFile
 from rankgate.spark.file_pieces import TASK_BYTES, list_pieces
 from rankgate.spark.sessions import translate_errors

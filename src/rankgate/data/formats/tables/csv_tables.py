@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
 import polars as pl
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _SEPARATOR_NAMES = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 _MARK = "\ufeff"
-_LINES, _BEGINNING = 6, 1 << 16  # lines and bytes to find the separator in
+_RECORDS, _BEGINNING = 6, 1 << 16  # records and bytes to find the separator in
 
 
 def separator_of(first_bytes: bytes) -> str | None:
@@ -42,11 +43,14 @@ def separator_of(first_bytes: bytes) -> str | None:
 
 
 def likely_separator(first_bytes: bytes) -> str:
-    """The separator that gives most fields in the first lines, if no column name is a usual one."""
-    lines = [line for line in first_bytes.removeprefix(BOM).split(b"\n")[:_LINES] if line.strip()]
+    """The separator that gives most fields in the first records, if no column name is a usual one."""
+    from rankgate.data.text.spreadsheet_cells import number_rows
+
+    text = first_bytes[:_BEGINNING].removeprefix(BOM).decode(errors="replace")
 
     def fields(separator: str) -> tuple[bool, bool, int]:
-        counts = [len(delimited_records.first_fields(line, separator)) for line in lines]
+        records = islice(number_rows(text, separator, "its first lines"), _RECORDS)
+        counts = [len(cells) for _, cells in records if any(map(str.strip, cells))]
         return max(counts[:1], default=0) > 1, len(set(counts)) == 1, min(counts, default=0)
 
     return max(delimited_records.SEPARATORS, key=fields)
@@ -96,7 +100,7 @@ class CsvTable(Table):
         if separator is None and b"\r" in first_chunk.split(b"\n", 1)[0].rstrip(b"\r"):
             raise InputError(CARRIAGE_RETURNS_MESSAGE, source=source.label, line=1, code="carriage-returns")
         self.header = delimited_records.parse_header(
-            first_chunk, separator or likely_separator(first_chunk[:_BEGINNING]), lines_before
+            first_chunk, separator or likely_separator(first_chunk), lines_before
         )
         self.names = self.header.names
         self._decimal_commas: dict[frozenset[tuple[str, str]], frozenset[str]] = {}  # by number columns

@@ -52,7 +52,7 @@ def _converted_format(
 
 
 def typed_frame(names: Sequence[str], rows: Sequence[Sequence[object]]) -> pl.DataFrame:
-    """A table from rows of Python values: columns with only numbers are numbers, others are text.
+    """A table from rows of Python values: columns of numbers, of lists or objects, others are text.
 
     Empty text is null, like an empty cell of CSV.
     """
@@ -64,6 +64,8 @@ def typed_frame(names: Sequence[str], rows: Sequence[Sequence[object]]) -> pl.Da
 
 def _make_series(name: str, values: list[Any]) -> pl.Series:
     filled_values = [cell for cell in values if cell is not None and cell != ""]
+    if filled_values and all(isinstance(cell, list | dict) for cell in filled_values):
+        return pl.Series(name, values, strict=False)
     if filled_values and all(
         isinstance(number, int | float) and type(number) is not bool for number in filled_values
     ):

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.errors import InputError
 from rankgate.core.present.lazy_names import load_upper
-from rankgate.data.column_names import match_columns
+from rankgate.data.column_names import LOG_COLUMNS, match_columns
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format, Note
-from rankgate.data.formats.table import DOCUMENT_COLUMNS, LOG_COLUMNS
+from rankgate.data.formats.table import DOCUMENT_COLUMNS
 from rankgate.data.text.text_values import BOM
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rankgate.core.errors import DuplicateError, InputError, UsageError
-from rankgate.data.column_names import match_columns
+from rankgate.data.column_names import LOG_COLUMNS, match_columns
 from rankgate.data.file_contents import STATES, FileContents
 from rankgate.data.formats.format import Loss, Note
-from rankgate.data.formats.table import LOG_COLUMNS, TableSchema
 from rankgate.data.qrels import OPTIONAL, Qrels, Ratings, drop_empty, rated_rows
 from rankgate.data.run import RUN_SCHEMA as RUN
 from rankgate.data.text.text_values import parse_time
 
 if TYPE_CHECKING:
+    from rankgate.data.formats.table import TableSchema
     from rankgate.data.run import Run
     from rankgate.data.table_rows import RowLocation
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.csv_form import guard_sheet
 from rankgate.data.file_contents import PART_LABELS
 from rankgate.data.files.conversion import convert
 from rankgate.data.formats import registry
 from rankgate.data.formats.pool_file import read_pool
 from rankgate.data.read import read_qrels
+from rankgate.data.text.delimited_records import guard_sheet
 from rankgate.judging.grade_transformers import TRANSFORMERS, Transformer
 from rankgate.judging.rating.rating_tasks import read_texts
 from rankgate.judging.store.import_export import add_contents, contents_in, read_incoming

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError
-from rankgate.core.present.csv_form import guard_sheet
 from rankgate.data.logs.item_tables import read_frame
+from rankgate.data.text.delimited_records import guard_sheet
 from rankgate.measurement.stats.mean_intervals import wilson_interval
 from rankgate.measurement.stats.paired_tests import sign_test
 from rankgate.store.blobs import stored_runs as runs

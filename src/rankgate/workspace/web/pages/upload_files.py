@@ -6,28 +6,27 @@ written to files with their suffixes.
 
 from __future__ import annotations
 
-import csv
 import io
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.data.column_map import ColumnMap
 from rankgate.data.column_names import ALIASES
+from rankgate.data.formats.tables.csv_tables import CsvTable
 from rankgate.data.formats.tables.table_file_sizes import check_parquet_sizes, read_arrow_sizes
 from rankgate.data.streams.source import InputFile
-from rankgate.data.text.delimited_records import SEPARATORS
 from rankgate.store.blobs.blob_folders import from_parquet
 from rankgate.workspace.web.web_request import invalid_value
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from rankgate.data.file_contents import FileContents
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import Upload
@@ -107,7 +106,7 @@ def _unpack_lz4(content: bytes, size_limit: float) -> bytes:
     return b"".join(chunks)
 
 
-_SHOWN_ROWS = 3
+_SHOWN_ROWS, _PREVIEW_LINES = 3, 20
 _START_BYTES = 200_000
 _MAX_COLUMNS = 200
 _GUESSED_FIELDS = ("query_id", "doc_id", "rater", "grade")
@@ -186,22 +185,21 @@ def list_columns(upload: Upload, columns: str | None, final: str | None) -> list
     start = upload.content[:_START_BYTES].lstrip(b"\xef\xbb\xbf \r\n")
     if start[:1] in (b"{", b"[", b"") or b"\0" in start:
         return []
-    lines = start.decode("utf-8", "replace").splitlines()[: _SHOWN_ROWS + 1]
-    separator = max(SEPARATORS, key=lines[0].count)
-    try:
-        rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=separator))
-    except csv.Error:  # a field larger than 128 KB
+    names, rows = list[str](), pl.DataFrame()
+    with suppress(InputError):  # the import itself names what is wrong
+        table = CsvTable(InputFile(None, b"\n".join(start.split(b"\n")[:_PREVIEW_LINES])))
+        names = list(table.names)
+        rows = table.frame().head(_SHOWN_ROWS).collect()
+    if not 2 <= len(names) <= _MAX_COLUMNS:
         return []
-    if not rows or not 2 <= len(rows[0]) <= _MAX_COLUMNS:
-        return []
-    field_of_column = _match_columns(rows[0], columns, final)
+    field_of_column = _match_columns(names, columns, final)
     return [
         {
             "name": name,
-            "values": [row[i][:60] for row in rows[1:] if i < len(row)],
+            "values": [(cell or "")[:60] for cell in rows.to_series(i)] if i < rows.width else [],
             "ours": field_of_column.get(name, ""),
         }
-        for i, name in enumerate(rows[0])
+        for i, name in enumerate(names)
     ]
 
 
