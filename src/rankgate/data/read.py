@@ -214,7 +214,9 @@ def _open_run(table: RunLike | InputFile, name: str | None, format_name: str | N
         return table
     if isinstance(table, str | Path | InputFile):
         input_file, format_ = registry.open_input(table, format_name)
-        if _is_empty_snapshot(input_file):
+        path = input_file.path  # a snapshot's run that has no result for any query is an empty file
+        is_snapshot = path is not None and Path(f"{path}.meta.jsonl").is_file() and not path.is_dir()
+        if is_snapshot and not input_file.head(1):
             return _with_companions(
                 Run(input_file.stem, lambda: iter(()), place=RowLocation(input_file.label)), input_file
             )
@@ -252,13 +254,6 @@ def _from_memory(
         from rankgate.data.column_guess import guessed_frame_error
 
         raise guessed_frame_error(error, frame, input_kind) from None
-
-
-def _is_empty_snapshot(input_file: InputFile) -> bool:
-    """True for a snapshot's run that has no result for any query."""
-    path = input_file.path
-    has_companion = path is not None and Path(f"{path}.meta.jsonl").is_file() and not path.is_dir()
-    return has_companion and not input_file.head(1)
 
 
 _COMPANIONS = (".meta.jsonl", ".snapshot.json", ".partial.jsonl")

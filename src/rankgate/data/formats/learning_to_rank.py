@@ -122,7 +122,20 @@ def read_svmlight(source: InputFile) -> FileContents:
     LightGBM. A document without an id in its comment has the number of its line.
     """
     is_for_judgments = source.read_as == "qrels"  # without the features, which are nearly all of a file
-    rows, qrels, notes = _read_rows(source, ("features",) if is_for_judgments else ())
+    if companion := _find_companion(source, ".weight"):
+        problem = (
+            f"{companion.name} next to it gives rows weights, which metrics of rankings do not have; move it "
+            "to another folder."
+        )
+        raise InputError(problem, source=source.label, code="unused-weights")
+    dropped_groups = ("features",) if is_for_judgments else ()
+    rows, _ = _read_graded_lines(source, _SVMLIGHT_LINE, "3 qid:1 1:0.5 2:12 # 1370", dropped_groups)
+    comment = pl.col("comment").replace("", None)
+    given_id = pl.coalesce(comment.str.extract(_DOCID), comment.str.extract(r"^(\S+)"))
+    line_id = pl.col("at").cast(pl.String)
+    rows = rows.with_columns(comment, given=given_id, doc_id=pl.coalesce(given_id, line_id))
+    rows, notes = _with_queries(rows, source)
+    qrels = _make_qrels(rows, source)
     if is_for_judgments:
         return FileContents(qrels=qrels)
     numbered = rows.filter(pl.col("given").is_null())["doc_id"]
@@ -133,25 +146,6 @@ def read_svmlight(source: InputFile) -> FileContents:
         extra={_SVMLIGHT_NAME: {"features": features}},
         notes=(*notes, *Note.of("rows without a document id; their line numbers are the ids", numbered)),
     )
-
-
-def _read_rows(
-    source: InputFile, dropped_groups: Sequence[str]
-) -> tuple[pl.DataFrame, Qrels, tuple[Note, ...]]:
-    """The rows with the ids of queries and documents, their judgments, and notes."""
-    if companion := _find_companion(source, ".weight"):
-        problem = (
-            f"{companion.name} next to it gives rows weights, which metrics of rankings do not have; move it "
-            "to another folder."
-        )
-        raise InputError(problem, source=source.label, code="unused-weights")
-    rows, _ = _read_graded_lines(source, _SVMLIGHT_LINE, "3 qid:1 1:0.5 2:12 # 1370", dropped_groups)
-    comment = pl.col("comment").replace("", None)
-    given_id = pl.coalesce(comment.str.extract(_DOCID), comment.str.extract(r"^(\S+)"))
-    line_id = pl.col("at").cast(pl.String)
-    rows = rows.with_columns(comment, given=given_id, doc_id=pl.coalesce(given_id, line_id))
-    rows, notes = _with_queries(rows, source)
-    return rows, _make_qrels(rows, source), notes
 
 
 def _make_qrels(rows: pl.DataFrame, source: InputFile) -> Qrels:

@@ -102,7 +102,11 @@ class _AnswerReader:
         answers = {
             query: self._answer(reply, query, source) for query, reply in zip(query_ids, replies, strict=True)
         }
-        rising = [query for query, answer in answers.items() if not _never_rise(answer.scores or ())]
+        rising = [
+            query
+            for query, answer in answers.items()
+            if any(score < next_score for score, next_score in pairwise(answer.scores or ()))
+        ]
         has_scores = not rising and all(answer.scores for answer in answers.values() if answer.doc_ids)
         ranked = GrowingRun(source)
         for query, answer in answers.items():
@@ -374,11 +378,6 @@ def _find_query(
         if (query := value_at_path(value, path)) is not MISSING and query is not None:
             return identifier(query, f"'{'.'.join(path)}'", file.label, line)
     return None
-
-
-def _never_rise(scores: Sequence[float]) -> bool:
-    """True if no score is above the previous score."""
-    return all(score >= next_score for score, next_score in pairwise(scores))
 
 
 def _make_format(product: Product) -> Format:

@@ -406,17 +406,17 @@ def _table_of_units_error(data: object, names: Sequence[str], arms: str | None =
         ]
     )
     arm_columns.sort(key=lambda name: (name in measured, counts.get(name)))
-    asked = "the column of the arms"
+    missing_text = "the column of the arms"
     if not names:
         ids = [name for name, count in counts.items() if count == len(frame)]
         if not ids or not LOG_COLUMNS.isdisjoint(map(str.lower, counts)):
             return None
         arm_columns = arm_columns[:1]
         used_columns = names = [name for name in measured if name not in {ids[0], *arm_columns}]
-        asked = "the column of the arms and the metrics"
+        missing_text = "the column of the arms and the metrics"
     if not used_columns:
         return None
-    problem = f"it has a row for each unit, with {used_columns[0]} as a column; name {asked}"
+    problem = f"it has a row for each unit, with {used_columns[0]} as a column; name {missing_text}"
     problem += " with one of:" if len(arm_columns) > 1 else ":"
     metrics = " ".join(f"-m {quote(name)}" for name in names)
     lines = tuple(

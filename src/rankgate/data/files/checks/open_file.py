@@ -73,9 +73,11 @@ def open_subject(
         reason = "it was named"
         if format_ is None:
             format_, reason = registry.detect_format(input_file)
+        text = file_subject.bytes.head[: 1 << 16]
+        is_json = text.lstrip()[:1] in {b"{", b"["}
         file_start = replace(
             file_subject.bytes,
-            separator=_find_separator(file_subject.bytes.head),
+            separator=None if is_json else csv_tables.separator_of(text),
             guarded=format_.rows is None,
             guess=reason if format_.name == "trec" and not (format_name or as_) else "",
             name=input_file.path.name if input_file.path else "",
@@ -92,12 +94,6 @@ def _read_start(input_file: InputFile) -> FileStart:
         return _EMPTY_START
     first_bytes = input_file.head(_MAX_SEARCHED_BYTES)
     return _EMPTY_START if b"\x00" in first_bytes[: 1 << 16] else FileStart(first_bytes)
-
-
-def _find_separator(first_bytes: bytes) -> str | None:
-    """The separator of the fields of a table with a header; None for other files."""
-    text = first_bytes[: 1 << 16]
-    return None if text.lstrip()[:1] in {b"{", b"["} else csv_tables.separator_of(text)
 
 
 def _read_subject(

@@ -48,16 +48,17 @@ class UnfoldedTable(FrameTable):
         return self._unfolded.location
 
     def _pieces(self, schema: TableSchema) -> Iterator[pl.DataFrame]:
+        lists, pieces = self._unfolded.lists, iter([self._scan])
+        if schema.part == "runs" and lists is not None:
+            pieces = lists.pieces()
+        elif schema.part == "runs":  # in slices, as the conversion of ids takes memory
+            row_count = self._scan.select(pl.len()).collect().item()
+            pieces = (
+                self._scan.slice(begin, _ROWS_PER_SLICE) for begin in range(0, row_count, _ROWS_PER_SLICE)
+            )
         try:
-            for piece in self._unselected_pieces() if schema.part == "runs" else [self._scan]:
+            for piece in pieces:
                 yield self.rows(schema, piece).collect(engine="streaming")
         except (pl.exceptions.InvalidOperationError, pl.exceptions.SchemaError) as error:
             problem = f"a column has invalid values: {str(error).splitlines()[0]}."
             raise InputError(problem, source=self.source.label, code="wrong-type") from None
-
-    def _unselected_pieces(self) -> Iterator[pl.LazyFrame]:
-        """All columns in pieces, as the conversion of ids takes memory."""
-        if self._unfolded.lists is not None:
-            return self._unfolded.lists.pieces()
-        row_count = self._scan.select(pl.len()).collect().item()
-        return (self._scan.slice(begin, _ROWS_PER_SLICE) for begin in range(0, row_count, _ROWS_PER_SLICE))

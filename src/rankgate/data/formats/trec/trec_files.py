@@ -62,15 +62,11 @@ def read_qrels_lines(source: InputFile, *, loose: bool = False) -> Qrels:
             f"{found_count}, {expectation}.", source=source.label, line=first_line, code="wrong-field-count"
         )
     fields = _FOUR_FIELDS if len(first_row) == len(_FOUR_FIELDS) else _QRELS_FIELDS
-    table = _join_chunks(list(read_line_frames(source, Layout(fields, "grade", _QRELS_FIELDS, loose=loose))))
+    frames = read_line_frames(source, Layout(fields, "grade", _QRELS_FIELDS, loose=loose))
+    table = pl.concat([pl.DataFrame(schema=QRELS_SCHEMA), *frames], rechunk=True)
     if loose:
         table = table.with_columns(pl.col("grade").cast(pl.Int64).cast(pl.Float64))
     return Qrels(table, name=source.stem, place=RowLocation(source.label, partial(line_of, source)))
-
-
-def _join_chunks(chunks: list[pl.DataFrame]) -> pl.DataFrame:
-    """Join chunks into one table and free them, so that memory holds each chunk only once."""
-    return pl.concat(chunks, rechunk=True) if chunks else pl.DataFrame(schema=QRELS_SCHEMA)
 
 
 _RUN_FIELDS = tuple(RUN_SCHEMA)
