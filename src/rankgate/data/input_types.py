@@ -11,8 +11,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from rankgate.data.spark_tables import refuse_on_spark as refuse_on_spark  # noqa: PLC0414 - for `data.read`
-
 if TYPE_CHECKING:
     import polars as pl
 

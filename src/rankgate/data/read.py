@@ -26,7 +26,6 @@ from rankgate.data.column_names import match_columns
 from rankgate.data.file_contents import FileContents, Note
 from rankgate.data.foreign_frames import is_frame, lazy_frame
 from rankgate.data.formats import registry
-from rankgate.data.input_types import refuse_on_spark
 from rankgate.data.qrels import Qrels, Ratings
 from rankgate.data.run import Run
 from rankgate.data.streams.source import InputFile, limit_judgments
@@ -167,7 +166,6 @@ def _read_qrels(
         input_file, format_ = registry.open_input(table, format_name)
         qrels = _read_file_qrels(input_file, format_ or registry.detect_format(input_file)[0])
         return qrels if subtopics else _require_documents(qrels)
-    refuse_on_spark(table)
     from rankgate.data.formats.tables import memory_tables
 
     return _from_memory(memory_tables.qrels_of_table, table, name or "qrels", "qrels")
@@ -221,7 +219,6 @@ def _open_run(table: RunLike | InputFile, name: str | None, format_name: str | N
                 Run(input_file.stem, lambda: iter(()), place=RowLocation(input_file.label)), input_file
             )
         return _read_file_run(input_file, format_ or registry.detect_format(input_file)[0])
-    refuse_on_spark(table)
     from rankgate.data.formats.tables import memory_tables
 
     return _from_memory(memory_tables.run_of_table, table, name or "run", "run")
