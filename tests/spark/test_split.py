@@ -109,14 +109,19 @@ OPTIONS = [
 ]
 
 
+def _marks(again):
+    """Options that were also tried with another number of partitions are tried again separately."""
+    return [pytest.mark.slow, pytest.mark.separate] if again else pytest.mark.slow
+
+
 @pytest.mark.parametrize(
     ("way", "given", "rule", "partitions"),
     [
         *((*case, 4) for case in OPTIONS[1:2]),
-        *(pytest.param(*case, 1, marks=pytest.mark.slow) for case in OPTIONS),
+        *(pytest.param(*case, 1, marks=_marks(number % 2)) for number, case in enumerate(OPTIONS)),
         *(
-            pytest.param(*case, 9, marks=pytest.mark.slow)
-            for case in OPTIONS
+            pytest.param(*case, 9, marks=_marks(number % 2 == 0))
+            for number, case in enumerate(OPTIONS)
             if case[0] != "windows"  # whose folds take long, and has four partitions above
         ),
     ],
