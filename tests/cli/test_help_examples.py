@@ -100,25 +100,24 @@ def _rename_documents(path):
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name not in UNNAMED])
 def test_a_run_without_a_judged_document_is_named(name, world, tmp_path, monkeypatch, run):
     for command, lines in help_examples.examples(name).items():
-        examples = [line for line in lines if _scores_a_run(line)]
-        if not examples:
+        line = next(filter(_scores_a_run, lines), None)  # others of a command read the same files
+        if line is None:
             continue
         folder = tmp_path / command.replace(" ", "-")
         example_files.prepare(world, folder, command)
         for path in folder.iterdir():
             if _JUDGMENTS.fullmatch(path.name):
                 _rename_documents(path)
-        for line in examples:
-            monkeypatch.chdir(folder)
-            help_examples.begin(line, folder)
-            result = run(*help_examples.words(line)[1:])
-            output = result.out + result.err
-            written = re.search(r" -o ([\w./-]+)", line)
-            if written and (folder / written[1]).is_file():
-                output += (folder / written[1]).read_text(errors="replace")
-            unjudged_warning = re.search(r"no (document|item) .*is judged", " ".join(output.split()))
-            refused = result.code in {1, 2, 3}  # among them the verdicts of a gate
-            assert unjudged_warning or refused, (line, result)
+        monkeypatch.chdir(folder)
+        help_examples.begin(line, folder)
+        result = run(*help_examples.words(line)[1:])
+        output = result.out + result.err
+        written = re.search(r" -o ([\w./-]+)", line)
+        if written and (folder / written[1]).is_file():
+            output += (folder / written[1]).read_text(errors="replace")
+        unjudged_warning = re.search(r"no (document|item) .*is judged", " ".join(output.split()))
+        refused = result.code in {1, 2, 3}  # among them the verdicts of a gate
+        assert unjudged_warning or refused, (line, result)
 
 
 DAMAGES = {
