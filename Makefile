@@ -23,7 +23,7 @@ test: .venv/.dev       ## all tests but those of make separate, on all cores; OR
 ORDERED = $(if $(ORDER),RANKGATE_TESTS_ORDER=$(patsubst random:reversed,reversed,random:$(ORDER)))
 
 separate: .venv/.dev   ## the manual played, followed and built, types of calls, equal calls, tests of tests; some minutes
-	$(BIN)/python -m pytest -q $(CORES) -m separate $$(grep -rl --include='test_*.py' 'mark\.separate' tests)
+	$(BIN)/python -m pytest -q $(CORES) -m separate $$(grep -rlE --include='test_*.py' 'mark\.separate|mostly_sqlite' tests)
 
 test-changed: .venv/.dev  ## the tests that a change since the revision SINCE (HEAD) can touch
 	@tests=$$($(BIN)/python tests/changed.py $(SINCE)) && \
