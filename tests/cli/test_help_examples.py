@@ -54,15 +54,23 @@ def fewer_repetitions(monkeypatch):
     monkeypatch.setitem(calibration.__kwdefaults__, "experiments", 12)  # of `plot`
 
 
+STEPS = {"alerts", "baseline", "jobs", "store"}
+"""Commands whose examples follow each other."""
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("others", [False, pytest.param(True, marks=pytest.mark.separate)])
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_example_of_a_command_runs(name, world, tmp_path, monkeypatch, run):
+def test_every_example_of_a_command_runs(name, others, world, tmp_path, monkeypatch, run):
+    """The first and the last of each command; those between them are run separately."""
     for variable, value in help_examples.ENVIRONMENT.items():
         monkeypatch.setenv(variable, value)
     for command, lines in help_examples.examples(name).items():
         folder = tmp_path / command.replace(" ", "-")
         example_files.prepare(world, folder, command)
-        for line in lines:
+        between = slice(0) if name in STEPS else slice(1, -1)
+        tried = lines[between] if others else [line for line in lines if line not in lines[between]]
+        for line in tried:
             if help_examples.ENDINGS.get(line) == help_examples.SERVES:
                 continue
             monkeypatch.chdir(folder)
