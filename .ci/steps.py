@@ -54,7 +54,7 @@ CONDITIONAL = {
 CONDITIONAL_NEEDS = ("pyspark", "postgresql")
 """Tests with one of these needs are left out of the step `skipped` in the same way."""
 SEPARATE_NEEDS = {
-    "pyspark": ("tests/spark",),
+    "pyspark": ("tests/spark", "tests/online/test_backends.py"),
     "postgresql": ("tests/store", "tests/watching", "tests/web", "tests/engines", "tests/browser"),
 }
 """Where separate tests have these needs, which are left out of the step `separate` in the same way."""
