@@ -456,7 +456,7 @@ STEPS = {
     "system": Step("programs that more tests need", system_packages),
     "packages": Step("PySpark and OpenSearch", python_packages),
     "skipped": Step("the tests that make test skipped", skipped),
-    "separate": Step("the manual, equal calls, tests of tests", separate),
+    "separate": Step("the manual, examples, plug-ins, clusters, tests of tests", separate),
     "objects": Step("objects of other libraries", objects),
 }
 
