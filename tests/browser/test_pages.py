@@ -15,9 +15,9 @@ VIEWS = [(1280, False), (390, True)]  # each width and each scheme once
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory, chromium):  # noqa: ARG001 - nothing is made where nothing is seen
+def pages(tmp_path_factory, demo_history, chromium):  # noqa: ARG001 - nothing is made where nothing is seen
     folder = tmp_path_factory.mktemp("pages")
-    demo(folder)
+    demo(folder, demo_history)
     hostile(folder)
     return folder
 
