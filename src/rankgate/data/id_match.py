@@ -87,7 +87,7 @@ Verdict = Literal["fits", "partly", "not"]
 
 _EXAMPLES = 3
 _MIN_UNMATCHED = 3
-_FEW = 1_000  # ids, whose near fits are kept
+_MAX_KEPT = 1_000  # ids of a side up to which near fits are kept
 _SIZE_TOLERANCE = 0.02
 
 
@@ -143,9 +143,11 @@ class IdMatch:
         )
         if not (counts.only_left and counts.only_right):
             return counts
-        sides = only_left.sort(), only_right
-        few = max(counts.only_left, counts.only_right) <= _FEW
-        spelling, pairs = _near_fits_of(*map(tuple, sides)) if few else find_near_fits(*sides)
+        unmatched_ids = only_left.sort(), only_right
+        if max(counts.only_left, counts.only_right) <= _MAX_KEPT:
+            spelling, pairs = find_near_fits_of_few(*map(tuple, unmatched_ids))
+        else:
+            spelling, pairs = find_near_fits(*unmatched_ids)
         examples = tuple(pairs.select("left", "right").head(_EXAMPLES).rows())
         return replace(counts, spelling=spelling, near=len(pairs), near_examples=examples)
 
@@ -247,9 +249,9 @@ def find_near_fits(left_ids: pl.Series, right_ids: pl.Series) -> tuple[tuple[str
 
 
 @lru_cache(maxsize=16)
-def _near_fits_of(*sides: tuple[str, ...]) -> tuple[tuple[str, ...], pl.DataFrame]:
+def find_near_fits_of_few(*unmatched_ids: tuple[str, ...]) -> tuple[tuple[str, ...], pl.DataFrame]:
     """`find_near_fits` of few ids, kept: a run that is scored under many conventions has the same ids."""
-    return find_near_fits(*(pl.Series(ids, dtype=pl.String) for ids in sides))
+    return find_near_fits(*(pl.Series(ids, dtype=pl.String) for ids in unmatched_ids))
 
 
 def _count_pairs(left_ids: pl.Series, right_ids: pl.Series, names: Sequence[str]) -> int:
