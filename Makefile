@@ -22,12 +22,12 @@ test: .venv/.dev       ## all tests but those of make separate, on all cores; OR
 
 ORDERED = $(if $(ORDER),RANKGATE_TESTS_ORDER=$(patsubst random:reversed,reversed,random:$(ORDER)))
 
-separate: .venv/.dev   ## the manual played, followed and built, types of calls, equal calls, tests of tests; some minutes
-	$(BIN)/python -m pytest -q $(CORES) -m separate $$(grep -rl --include='test_*.py' 'mark\.separate' tests)
+separate: .venv/.dev   ## the manual and examples played and built, plug-ins, clusters, equal calls, tests of tests; some minutes
+	$(BIN)/python -m pytest -q $(CORES) -m separate $$(grep -rlE --include='test_*.py' 'mark\.separate|mostly_sqlite' tests)
 
 test-changed: .venv/.dev  ## the tests that a change since the revision SINCE (HEAD) can touch
 	@tests=$$($(BIN)/python tests/changed.py $(SINCE)) && \
-	    if [ -n "$$tests" ]; then $(BIN)/python -m pytest -q $(CORES) -m "not separate" $$tests; else echo "no test can see the change"; fi
+	    if [ -n "$$tests" ]; then $(BIN)/python -m pytest -q $(CORES) -m "not separate or pyspark or java or postgresql" $$tests; else echo "no test can see the change"; fi
 
 setup: .venv/.run      ## leaves .venv/bin/rankgate
 

@@ -53,6 +53,11 @@ CONDITIONAL = {
 """Steps that are left out if none of these files, and no test in these folders, is touched."""
 CONDITIONAL_NEEDS = ("pyspark", "postgresql")
 """Tests with one of these needs are left out of the step `skipped` in the same way."""
+SEPARATE_NEEDS = {
+    "pyspark": ("tests/spark", "tests/online/test_backends.py"),
+    "postgresql": ("tests/store", "tests/watching", "tests/web", "tests/engines", "tests/browser"),
+}
+"""Where separate tests have these needs, which are left out of the step `separate` in the same way."""
 NAMED: list[str] = []
 """The steps that this run was asked for; if there are some, nothing is left out."""
 TOOLS = (
@@ -413,10 +418,29 @@ def skipped() -> bool:
     again.write_text("{}", "utf-8")
     files = {"RANKGATE_TESTS_ONLY": str(selected), "RANKGATE_TESTS_SKIPPED": str(again)}
     passed = call("make", "test", environment={**os.environ, "CI": "true", **files}, repeats=True)
-    missing = {name for names in json.loads(again.read_text("utf-8")).values() for name in names}
-    for need in {*CONDITIONAL_NEEDS} & {name for names in needs.values() for name in names} - missing:
+    tried = {name for names in needs.values() for name in names} - missing_in(again)
+    for need in tried.intersection(CONDITIONAL_NEEDS):
         if passed:
             remember(need)
+    return passed
+
+
+def missing_in(report: Path) -> set[str]:
+    """The needs for which tests were skipped."""
+    return {name for names in json.loads(report.read_text("utf-8")).values() for name in names}
+
+
+def separate() -> bool:
+    """Run the separate tests; those with Spark or PostgreSQL are left out as in the step `skipped`."""
+    report = SKIPPED.with_name("skipped_separately.json")
+    report.parent.mkdir(parents=True, exist_ok=True)
+    report.write_text("{}", "utf-8")
+    left_out = [need for need, folders in SEPARATE_NEEDS.items() if is_untouched(f"separate-{need}", folders)]
+    files = {"RANKGATE_TESTS_WITHOUT": ",".join(left_out), "RANKGATE_TESTS_SKIPPED": str(report)}
+    passed = call("make", "separate", environment={**os.environ, "CI": "true", **files})
+    for need in SEPARATE_NEEDS.keys() - missing_in(report):
+        if passed:
+            remember(f"separate-{need}")
     return passed
 
 
@@ -432,7 +456,7 @@ STEPS = {
     "system": Step("programs that more tests need", system_packages),
     "packages": Step("PySpark and OpenSearch", python_packages),
     "skipped": Step("the tests that make test skipped", skipped),
-    "separate": Step("the manual, equal calls, tests of tests", lambda: call("make", "separate")),
+    "separate": Step("the manual, examples, plug-ins, clusters, tests of tests", separate),
     "objects": Step("objects of other libraries", objects),
 }
 

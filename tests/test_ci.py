@@ -198,6 +198,25 @@ def test_skipped_tests_with_a_need_are_left_out_alike(steps, monkeypatch, capsys
     assert "=== pyspark: left out: it passed at " in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("clone")
+def test_separate_tests_with_a_need_are_left_out_alike(steps, monkeypatch):
+    """The first run has no PySpark; the second has all, so that the third leaves all out."""
+    left_out, missing = [], {}
+
+    def call(*command, environment):
+        left_out.append(environment["RANKGATE_TESTS_WITHOUT"])
+        Path(environment["RANKGATE_TESTS_SKIPPED"]).write_text(json.dumps(missing))
+        return command == ("make", "separate")
+
+    monkeypatch.setattr(steps, "call", call)
+    missing |= {"tests/spark/test_a.py::test": ["pyspark"]}
+    assert steps.separate()
+    missing.clear()
+    assert steps.separate()
+    assert steps.separate()
+    assert left_out == ["", "postgresql", "pyspark,postgresql"]
+
+
 def test_the_workflow_has_every_step_once_and_each_job_its_clone(steps):
     workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())
     begin = "bash .ci/run "

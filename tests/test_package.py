@@ -33,6 +33,7 @@ def built(tmp_path_factory):
     ]
 
 
+@pytest.mark.separate
 def test_links_of_the_description_are_absolute_and_lead_to_files(built):
     with zipfile.ZipFile(built[1]) as wheel:
         (name,) = (name for name in wheel.namelist() if name.endswith("METADATA"))
@@ -54,6 +55,7 @@ def test_the_urls_of_the_project_lead_to_files():
         assert path in {"", "issues"} or (ROOT / path).exists(), url
 
 
+@pytest.mark.separate
 def test_the_wheel_is_the_package_and_nothing_else(built):
     with zipfile.ZipFile(built[1]) as wheel:
         names = wheel.namelist()
@@ -65,6 +67,7 @@ def test_the_wheel_is_the_package_and_nothing_else(built):
 
 
 @pytest.mark.git
+@pytest.mark.separate
 def test_the_sdist_is_what_is_committed(built):
     git = ["git", "-C", str(ROOT), "ls-files", "--cached", "--others", "--exclude-standard"]
     process = subprocess.run(git, capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ import pytest
 
 from support.walks import WALKS, entered_files, listed_files, write_guide
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.separate]
 WRITE = os.environ.get("RANKGATE_WALKS") == "write"
 
 

@@ -84,8 +84,9 @@ def make_engine(request):
 OPENSEARCH = (pytest.mark.opensearch, pytest.mark.java)
 STORE_AND_ENGINE = (
     ("sqlite", "sqlite"),
-    pytest.param("sqlite", "opensearch", marks=OPENSEARCH),
-    pytest.param("postgresql", "opensearch", marks=(pytest.mark.postgresql, *OPENSEARCH)),
+    pytest.param(
+        "postgresql", "opensearch", marks=(pytest.mark.postgresql, pytest.mark.separate, *OPENSEARCH)
+    ),
 )
 
 

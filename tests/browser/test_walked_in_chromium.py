@@ -105,6 +105,7 @@ def look(page, address, axe, name, path):
 
 @pytest.mark.opensearch
 @pytest.mark.java
+@pytest.mark.separate
 def test_nights_of_an_index_are_one_history(new_file, tmp_path, chromium, axe, opensearch):
     (tmp_path / "shop").mkdir()
     engine, page = Index(tmp_path, opensearch), chromium

@@ -16,6 +16,11 @@ EVAL = ["eval", "q", "r", "-m", "AP"]
 FEW = {**os.environ, "POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
 
 
+def separately(*limits):
+    """Limits that end the command at other moments in the same ways."""
+    return [pytest.param(limit, marks=pytest.mark.separate) for limit in limits]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """The files of a command that ran once, which compiles its modules.
@@ -29,7 +34,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("megabytes", [200, 300, 600, 8000])
+@pytest.mark.parametrize("megabytes", [*separately(200, 600), 300, 8000])
 def test_a_limit_of_memory(folder, megabytes):
     import resource
 
@@ -86,7 +91,7 @@ def gate_folder(folder):
     return folder
 
 
-@pytest.mark.parametrize("kilobytes", [240_000, 260_000, 330_000, 375_000, 410_000])
+@pytest.mark.parametrize("kilobytes", [*separately(240_000, 260_000, 375_000), 330_000, 410_000])
 def test_a_gate_that_gets_no_memory_does_not_fail(gate_folder, kilobytes):
     process = run_limited(gate_folder, GATE, "RLIMIT_AS", kilobytes << 10)
     verdict = "FAIL" in process.stdout.upper()
@@ -108,7 +113,7 @@ def test_a_failed_gate_is_1_under_a_limit_of_memory(gate_folder):
     assert (process.returncode, process.stderr) == (1, b"")
 
 
-@pytest.mark.parametrize("descriptors", [5, 6, 7, 12])
+@pytest.mark.parametrize("descriptors", [*separately(5, 7), 6, 12])
 def test_a_gate_that_may_open_few_files_does_not_fail(gate_folder, descriptors):
     process = run_limited(gate_folder, GATE, "RLIMIT_NOFILE", descriptors)
     verdict = "FAIL" in process.stdout.upper()

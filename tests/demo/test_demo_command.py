@@ -1,6 +1,9 @@
 """``rankgate demo``: every step is shown, and the commands it proposes work."""
 
 import shlex
+from pathlib import Path
+
+from rankgate.interface.demo import demo_command
 
 
 def test_the_demo_and_what_it_proposes(run, tmp_path, monkeypatch):
@@ -18,9 +21,11 @@ def test_the_demo_and_what_it_proposes(run, tmp_path, monkeypatch):
         assert (proposed_result.code, proposed_result.err) == (0, "")
 
 
-def test_a_folder_of_ones_own(run, tmp_path):
+def test_a_folder_of_ones_own(run, tmp_path, monkeypatch):
+    folders = []
+    monkeypatch.setattr(demo_command, "print_demo", lambda folder, _: folders.append(Path(folder)))
     assert run("demo", tmp_path / "mine").code == 0
-    assert (tmp_path / "mine" / "old.run").exists()
+    assert folders == [tmp_path / "mine"]
 
 
 def test_a_file_is_no_folder(run, tmp_path):

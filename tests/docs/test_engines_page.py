@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from support.programs import importable
 
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
 FILE = re.compile(r"<!-- file: (\S+) -->\n+```\w*\n(.*?)```", re.DOTALL)
 
 
+@pytest.mark.separate
 def test_the_pipeline_runs_as_the_page_says(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")

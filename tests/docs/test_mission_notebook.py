@@ -37,6 +37,7 @@ _PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)  # widths of text depend on t
 _HASH = re.compile(r"\b[0-9a-f]{12}\b")  # of what results are stored as
 
 
+@pytest.mark.separate
 @pytest.mark.parametrize("name", PHRASES)
 def test_a_notebook_shows_what_it_is_stored_with(name, tmp_path, monkeypatch):
     # the notebook works in a temporary folder of its own, which its reader keeps

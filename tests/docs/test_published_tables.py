@@ -83,6 +83,7 @@ def test_the_mix_of_labels_counted_by_hand(stages):
         assert result[grade] == sum(grades[pair] == grade for pair in top)
 
 
+@pytest.mark.separate
 def test_the_lists_are_those_that_the_script_makes(tmp_path):
     shutil.copy(HERE / "make_stages.py", tmp_path)
     runpy.run_path(str(tmp_path / "make_stages.py"), run_name="__main__")

@@ -18,6 +18,7 @@ from rankgate.store.material import project_engines, projects, queries_documents
 from rankgate.store.material.project_engines import ProjectEngine
 from rankgate.store.stored_project import StoredProject
 from support.searching import PRODUCTS, QUERIES, make_shop
+from support.stores import mostly_sqlite  # noqa: F401 - new_store
 from support.wording import raises
 
 OPENSEARCH = {"url": "https://search.example.org", "index": "shop", "search": ["title"]}

@@ -230,7 +230,7 @@ IRRATIONAL = np.random.default_rng(5).random((MANY, ITEMS))
 IRRATIONAL[np.random.default_rng(6).random(IRRATIONAL.shape) < 0.6] = np.nan  # lists of 0 to 9
 
 
-@pytest.mark.parametrize("cutoff", [5, ITEMS])
+@pytest.mark.parametrize("cutoff", [5, pytest.param(ITEMS, marks=pytest.mark.separate)])
 def test_numbers_are_the_same_to_the_bit_in_any_order(cutoff):
     rng = np.random.default_rng(8)
     lists = [metric for metric in LIST_METRICS if set(metric.inputs_needed) <= GIVEN - {"baseline"}]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-pytestmark = pytest.mark.slow  # a process for each command
+pytestmark = [pytest.mark.slow, pytest.mark.separate]  # wheels, and a process for each command
 QUERIES = [f"q{i}" for i in range(30)]
 ONE_METRIC = ("-m", "nDCG@10")
 

@@ -36,6 +36,7 @@ def test_the_list_says_what_is_wrong_with_each(call, broken):
     assert any("r = wrong_raises" in plugin["problem"] for plugin in listing["plugins"])
 
 
+@pytest.mark.separate
 def test_a_good_plug_in_works_next_to_broken_ones(call, installed, broken):
     arguments = ("eval", *FILES, "-m", "TimedGain")
     assert "TimedGain" in call(*arguments, sites=[installed, broken]).stdout

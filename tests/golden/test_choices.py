@@ -161,6 +161,7 @@ def listed():
 
 
 @pytest.mark.slow
+@pytest.mark.separate
 @pytest.mark.parametrize("name", CONVENTIONS)
 def test_a_choice_that_nothing_notices_is_listed(name):
     assert unnoticed(name) == [choice for convention, choice in listed() if convention == name]

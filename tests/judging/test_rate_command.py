@@ -260,7 +260,7 @@ def lose_nothing(start, tmp_path, times, seed):
 
 @pytest.mark.explore
 def test_killed_at_random_moments_it_loses_nothing(start, tmp_path, thorough):
-    """Eight times, and a hundred times in ``make explore``."""
+    """Four times, and a hundred times in ``make explore``."""
     seed = int(os.environ.get("RANKGATE_SEED", time.time_ns() % 1_000_000))
     print(f"seed {seed}")  # noqa: T201 - to run it again
-    lose_nothing(start, tmp_path, 100 if thorough else 8, seed)
+    lose_nothing(start, tmp_path, 100 if thorough else 4, seed)

@@ -37,6 +37,7 @@ def test_every_kpi_is_sql(dialect):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets of Spark
+@pytest.mark.separate
 def test_values_are_the_same_on_spark(tmp_path, spark):  # noqa: F811 - the fixture
     (tmp_path / "map.toml").write_text(test_kpi.MAPPING)
     log = written(tmp_path / "log.jsonl", test_kpi.ROWS)

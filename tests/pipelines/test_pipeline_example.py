@@ -60,6 +60,7 @@ def test_words_only_from_documents_to_a_verdict(small, capsys, tmp_path, monkeyp
 
 @pytest.mark.model
 @pytest.mark.slow
+@pytest.mark.separate
 def test_dense_stages_too(small, capsys, tmp_path, monkeypatch):
     documents = small.corpora.harvest_docstrings()[::12]
     monkeypatch.setattr(small.corpora, "harvest_docstrings", lambda: documents)

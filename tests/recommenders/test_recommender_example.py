@@ -55,6 +55,7 @@ def test_what_a_user_had_is_not_recommended(example):
     assert all(runs[name].equals(repeated_runs[name]) for name in runs)
 
 
+@pytest.mark.separate
 def test_the_notebook_runs():
     import nbclient
     import nbformat
@@ -94,6 +95,7 @@ def test_its_log_is_made_by_its_script(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.separate
 def test_amazon_beauty(example, capsys, shared, tmp_path):
     """Every sixteenth user of the log."""
     log = gzip.decompress((shared / "amazon-beauty-selfrec" / "train.txt.gz").read_bytes())
@@ -106,6 +108,7 @@ def test_amazon_beauty(example, capsys, shared, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.separate
 @pytest.mark.ml_100k
 def test_movielens(example, capsys):
     assert example.main([str(movielens()), "--way", "leave-last"]) in {0, 1, 3}

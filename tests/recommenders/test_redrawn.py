@@ -12,7 +12,7 @@ from rankgate.measurement.stats.resampled_values import ResampledValues, leave_o
 METRICS = {"Coverage": Coverage, "Gini": Gini}
 
 
-@pytest.mark.parametrize(("items", "users"), [(150, 60), (1500, 60)])
+@pytest.mark.parametrize(("items", "users"), [pytest.param(150, 60, marks=pytest.mark.separate), (1500, 60)])
 def test_they_cover_even_where_most_items_are_shown_once(items, users):
     """A bootstrap alone holds the truth in 75 to 85% of the samples of the larger catalogue."""
     rng = np.random.default_rng(8)

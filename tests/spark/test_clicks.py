@@ -53,7 +53,7 @@ def local(events, **chosen):
         return log.base.rows(log.base.text(counting.click_counts(search_tables.events(), **chosen)))
 
 
-@pytest.mark.parametrize("chosen", [{}, {"ranks": 2}, {"min_searches": 5}])
+@pytest.mark.parametrize("chosen", [{}, {"ranks": 2, "min_searches": 5}])
 def test_counts_are_those_of_duckdb(events, chosen):
     counts = pl.DataFrame(click_counts(there(events), **chosen).toArrow())
     assert_frame_equal(
@@ -100,6 +100,7 @@ def test_the_command_has_a_backend(spark, events, tmp_path, monkeypatch):  # noq
     assert (tmp_path / "q.csv").exists()
 
 
+@pytest.mark.separate
 def test_every_command_prints_what_it_prints_on_one_machine(spark, events, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setattr(spark, "stop", lambda: None)
     rows = [(f"q{i}", f"d{j}", float((7 * i + 5 * j) % 11)) for i in range(12) for j in range(8)]

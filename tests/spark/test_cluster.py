@@ -15,7 +15,7 @@ from rankgate.data.logs.log_judgments import Truth
 from rankgate.data.logs.splits import SplitPlan
 from rankgate.recommenders.splitting import split
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.separate]
 
 OPENED = """
 import json, os, signal, sys, time

@@ -10,6 +10,7 @@ PROGRAM = Path(__file__).parents[2] / "examples" / "cluster" / "run.py"
 
 
 @pytest.mark.slow
+@pytest.mark.separate
 @pytest.mark.pyspark
 @pytest.mark.java
 def test_spark_and_one_machine_print_the_same_table(tmp_path):

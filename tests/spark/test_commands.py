@@ -93,6 +93,7 @@ def test_what_commands_refuse(spark, folder, monkeypatch):  # noqa: F811
         assert isinstance(result.exception, UsageError), (command, result.output)
 
 
+@pytest.mark.separate
 def test_tables_that_stay_on_spark(folder):
     """Only named columns of items reach the driver; training and users do not."""
     tables = {name: table(folder / f"{name}.parquet") for name in ("train", "items", "users")}

@@ -16,6 +16,7 @@ from support.spark import (
 pytestmark = [
     pytest.mark.usefixtures("spark"),
     pytest.mark.slow,
+    pytest.mark.separate,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]

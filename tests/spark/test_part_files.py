@@ -48,6 +48,7 @@ def test_runs_and_judgments_that_spark_wrote(spark, tmp_path):  # noqa: F811
         assert local_mean == spark_mean
 
 
+@pytest.mark.separate
 def test_a_split_that_spark_wrote(tmp_path):
     log = pl.DataFrame(
         {

@@ -127,6 +127,7 @@ def test_slices_are_those_of_one_machine():
     assert str(type(spark_card).from_dict(spark_card.to_dict())) == str(spark_card)
 
 
+@pytest.mark.separate
 def test_slices_of_pairs_without_accuracy():
     qrels, runs, options = _data(np.random.default_rng(5))
     options["slices"] = ["popularity", "history"]
@@ -151,6 +152,7 @@ def test_metrics_of_subtopics():
     _assert_equal_parts(local_card, spark_card)
 
 
+@pytest.mark.separate
 def test_categories_of_items_are_subtopics():
     qrels, runs, options = _data(np.random.default_rng(8))
     user_filter = pl.col("query_id") < "u2"  # so that no judged item of some partitions has a category

@@ -109,15 +109,19 @@ OPTIONS = [
 ]
 
 
+SLOW, SEPARATE = pytest.mark.slow, [pytest.mark.slow, pytest.mark.separate]
+"""Options that are also tried with another number of partitions are tried with this one separately."""
+
+
 @pytest.mark.parametrize(
     ("way", "given", "rule", "partitions"),
     [
-        *((*case, 4) for case in OPTIONS[1:2]),
-        *(pytest.param(*case, 1, marks=pytest.mark.slow) for case in OPTIONS),
-        *(
-            pytest.param(*case, 9, marks=pytest.mark.slow)
-            for case in OPTIONS
-            if case[0] != "windows"  # whose folds take long, and has four partitions above
+        *(pytest.param(*case, 4, marks=SEPARATE) for case in OPTIONS[1:2]),
+        *(pytest.param(*case, 1, marks=SLOW) for case in OPTIONS[:3] + OPTIONS[4::2]),
+        *(pytest.param(*case, 1, marks=SEPARATE) for case in OPTIONS[3::2]),
+        *(pytest.param(*case, 9, marks=SLOW) for case in OPTIONS[3::2]),
+        *(  # but windows, whose folds take long
+            pytest.param(*case, 9, marks=SEPARATE) for case in OPTIONS[0::2]
         ),
     ],
 )
@@ -131,6 +135,7 @@ def test_options_and_partitions_change_no_row(log, way, given, rule, partitions)
 
 
 @pytest.mark.slow
+@pytest.mark.separate
 def test_frames_tables_and_files_of_any_format(spark, log, tmp_path):  # noqa: F811
     table = pl.read_parquet(log).head(600)
     local_split = split_here(table, SplitPlan("leave-last"), Truth(KINDS))

@@ -19,6 +19,7 @@ from rankgate.store.store_integrity import check
 from rankgate.store.tables.people_tables import one_time_secrets as secrets_table
 from rankgate.store.tables.people_tables import recovery_codes, sessions
 from rankgate.store.tables.people_tables import second_factors as factors_table
+from support.stores import mostly_sqlite  # noqa: F401 - new_store
 from support.wording import raises
 
 RFC_SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"  # noqa: S105 - "12345678901234567890" of RFC 6238

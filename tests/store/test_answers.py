@@ -12,6 +12,7 @@ from rankgate.store.people import users
 from rankgate.store.rating import batches, next_task, preferences, rating_answers, ratings, tasks
 from rankgate.store.rating.working_time import list_rater_work
 from support.stored_answers import list_ratings
+from support.stores import mostly_sqlite  # noqa: F401 - new_store
 from support.wording import raises
 
 

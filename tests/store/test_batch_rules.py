@@ -15,6 +15,7 @@ from rankgate.store.rating.batches import Gold
 from rankgate.store.rating.kept_counts import IDLE_SECONDS
 from rankgate.store.rating.working_time import work_by_week
 from rankgate.store.rows import now
+from support.stores import mostly_sqlite  # noqa: F401 - new_store
 
 from .conftest import Shop
 

@@ -8,7 +8,7 @@ import rankgate
 from rankgate.store.blobs import stored_results
 from rankgate.store.stored_project import StoredProject
 from support.command import assert_refused
-from support.stores import address_of
+from support.stores import address_of, mostly_sqlite  # noqa: F401 - new_store
 
 OLD = "q1 Q0 a 1 3 o\nq1 Q0 b 2 2 o\nq2 Q0 c 1 1 o\n"
 NEW = "q1 Q0 b 1 3 n\nq1 Q0 a 2 2 n\nq2 Q0 d 1 1 n\n"

@@ -15,7 +15,7 @@ from rankgate.store.people import users
 from rankgate.store.rating import batches, import_ratings, next_task, preferences, ratings, tasks
 from rankgate.store.store_integrity import check, delete_unused_blobs, unused_blobs
 from support.stored_answers import list_preferences, list_ratings
-from support.stores import address_of
+from support.stores import address_of, mostly_sqlite  # noqa: F401 - new_store
 
 from .conftest import Shop
 

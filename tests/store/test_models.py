@@ -34,7 +34,7 @@ from rankgate.store.store_integrity import check
 from rankgate.store.stored_project import StoredProject
 from support.model_server import model_server
 from support.stored_answers import list_ratings
-from support.stores import address_of
+from support.stores import address_of, mostly_sqlite  # noqa: F401 - new_store
 from support.waiting import PATIENCE, until
 from support.wording import raises
 

@@ -32,11 +32,19 @@ VARIABLES = {
 @pytest.fixture(autouse=True)
 def unchanged_process():
     """Fail a test that leaves state for the next test."""
-    path, folder = list(sys.path), Path.cwd()
-    environment, modules = dict(os.environ), dict(sys.modules)
+    path, folder = list(sys.path), os.getcwd()  # noqa: PTH109 - as text, around every test
+    encoded, modules = _encoded_environment(), dict(sys.modules)
     yield
+    if (
+        sys.path == path
+        and os.getcwd() == folder  # noqa: PTH109
+        and _encoded_environment() == encoded
+        and sys.modules == modules
+    ):
+        return
+    environment = {os.environ.decodekey(key): os.environ.decodevalue(value) for key, value in encoded.items()}
     changes = [
-        *([f"working folder: {Path.cwd()}"] if Path.cwd() != folder else []),
+        *([f"working folder: {Path.cwd()}"] if str(Path.cwd()) != folder else []),
         *(f"sys.path: {entry}" for entry in {*sys.path} ^ {*path}),
         *(f"environment: {name}" for name in _changed(environment, dict(os.environ)) - VARIABLES),
         *(f"module: {name}" for name in _changed_modules(modules)),
@@ -52,6 +60,13 @@ def unchanged_process():
             if name in modules:
                 sys.modules[name] = modules[name]
         pytest.fail(f"left for the next test: {', '.join(sorted(changes))}", pytrace=False)
+
+
+def _encoded_environment():
+    """The variables but the one that pytest sets in each test: copied in C, as decoding all takes longer."""
+    encoded = os.environ._data.copy()
+    encoded.pop(os.environ.encodekey("PYTEST_CURRENT_TEST"), None)
+    return encoded
 
 
 def _changed(before, after):

@@ -12,6 +12,7 @@ from rankgate.store.tables.people_tables import settings
 
 EMPTY = "empty_store"
 KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
+SEPARATE_KINDS = ["sqlite", pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.separate])]
 
 
 def address_of(store):
@@ -81,5 +82,12 @@ def fresh_store(request, folder, database="judging"):
 @pytest.fixture(params=KINDS)
 def new_store(request, tmp_path):
     """A new store, in both kinds."""
+    with fresh_store(request, tmp_path) as store:
+        yield store
+
+
+@pytest.fixture(name="new_store", params=SEPARATE_KINDS)
+def mostly_sqlite(request, tmp_path):
+    """`new_store` for modules where PostgreSQL can hardly differ: they run with it in ``make separate``."""
     with fresh_store(request, tmp_path) as store:
         yield store

@@ -12,7 +12,7 @@ import pytest
 
 import rankgate
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.separate]
 
 FIELDS = ("docno", "title", "author", "text")
 TOKENIZERS = {"words": "unicode61", "stems": "porter unicode61", "trigrams": "trigram"}

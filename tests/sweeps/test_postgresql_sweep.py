@@ -94,6 +94,7 @@ weight = 0.5
 """
 
 
+@pytest.mark.separate
 def test_a_killed_sweep_over_a_hybrid_query_goes_on(postgresql_server, shop, monkeypatch):
     """Normalisation and weights of full text and vectors in one query."""
     monkeypatch.setenv("PG_PASSWORD", PASSWORD)

@@ -11,6 +11,7 @@ from rankgate.store.records import alerts
 from rankgate.workspace.records.alerts.alert_check import check_alerts, read_rules_text, set_rules_from_file
 from rankgate.workspace.records.alerts.alert_kinds import ALERTS
 from rankgate.workspace.records.alerts.alert_rules import read_rules
+from support.stores import mostly_sqlite  # noqa: F401 - new_store
 from support.wording import raises
 
 LOW = '[[rules]]\nid = "low"\nkind = "absolute"\nmetric = "nDCG@10"\nat_least = 0.5\n'

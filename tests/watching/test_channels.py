@@ -24,6 +24,7 @@ from rankgate.workspace.records.alerts.alert_queue import RETRY_DELAYS, Delivery
 from rankgate.workspace.records.alerts.alert_queue import test_channel as try_channel
 from rankgate.workspace.records.alerts.alert_rules import Channel
 from support.mailbox import mailbox
+from support.stores import mostly_sqlite  # noqa: F401 - new_store
 from support.wording import raises
 
 LOOPBACK = Networks((ipaddress.ip_network("127.0.0.0/8"),))

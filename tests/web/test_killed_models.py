@@ -14,7 +14,7 @@ from support.serving import Visitor, started
 from support.stored_answers import list_ratings
 from support.waiting import PATIENCE, until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.separate]  # tests/store kills a job without a server
 DOCS = 30
 
 

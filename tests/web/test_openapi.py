@@ -14,7 +14,7 @@ from rankgate.workspace.web.openapi import describe_api
 from rankgate.workspace.web.routes import ROUTES
 from support.serving import Visitor
 
-EXAMPLES = int(os.environ.get("RANKGATE_API_EXAMPLES", "5"))
+EXAMPLES = int(os.environ.get("RANKGATE_API_EXAMPLES", "3"))
 """Requests of each kind for each operation; ``make fuzz-api`` takes more."""
 
 NAMES = {"project": "shop", "batch": 1, "task": 2, "judgments": "one", "user": 6}

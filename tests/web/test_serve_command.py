@@ -59,22 +59,33 @@ def test_the_body_of_an_answer_does_not_wait_for_an_acknowledgement():
         assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_the_first_start_makes_the_admin_once(tmp_path):
+def test_the_first_start_makes_the_admin_once_and_logs_no_secret(tmp_path):
     file = tmp_path / "judging.db"
-    with started(file) as (_, address, link):
-        assert Visitor(address).accept(link, "mia").status == 303
+    with started(file) as (process, address, link):
+        mia = Visitor(address)
+        assert mia.accept(link, "mia").status == 303
         second_visitor = Visitor(address)
         assert second_visitor.get(link).status == 404
         assert second_visitor.get("/projects").headers["location"].startswith("/sign-in")
         assert second_visitor.get("/health.json").json()["state"] == "ok"
+        token = mia.post("/account/tokens", name="t", read=True).json()["token"]
+        assert Visitor(address, token).get("/projects.json").status == 200
+        assert Visitor(address).sign_in("mia", "a wrong password").status == 403
+        mia.http.clear()
+        session = mia.cookies["rankgate_session"]
+        process.kill()
+        process.wait(PATIENCE)
+        log = process.stderr.read()
+    for secret in (link, token, session, PASSWORD, "a wrong password"):
+        assert secret not in log
     with Store.open(str(file)) as store:
         assert first_link(store) is None
         with store.read() as connection:
             assert users.get_by_name(connection, "mia").admin
-            log = str(audit.entries(connection))
-    assert "invitation.accept" in log
-    assert "rgi_" not in log
-    assert "correct horse" not in log
+            entries = str(audit.entries(connection))
+    assert "invitation.accept" in entries
+    assert "rgi_" not in entries
+    assert "correct horse" not in entries
 
 
 def test_several_processes_serve_one_store(tmp_path):
@@ -111,22 +122,6 @@ def test_who_may_say_where_a_request_comes_from():
         with pytest.raises(UsageError) as refused:
             check_proxies(proxies, behind_proxy=behind_proxy)
         assert refused.value.code == code
-
-
-def test_the_log_holds_no_secret(tmp_path):
-    with started(tmp_path / "judging.db") as (process, address, link):
-        mia = Visitor(address)
-        assert mia.accept(link, "mia").status == 303
-        token = mia.post("/account/tokens", name="t", read=True).json()["token"]
-        assert Visitor(address, token).get("/projects.json").status == 200
-        assert Visitor(address).sign_in("mia", "a wrong password").status == 403
-        mia.http.clear()
-        session = mia.cookies["rankgate_session"]
-        process.kill()
-        process.wait(PATIENCE)
-        log = process.stderr.read()
-    for secret in (link, token, session, PASSWORD, "a wrong password"):
-        assert secret not in log
 
 
 NGINX = """
@@ -189,37 +184,38 @@ def test_a_real_proxy_serves_it_under_a_path(tmp_path, path):
 
 def test_who_is_no_proxy_does_not_say_where_a_request_comes_from(tmp_path):
     arguments = ("--behind-proxy", "--name", "127.0.0.1", "--proxy", "192.0.2.1")
-    with started(tmp_path / "judging.db", *arguments) as (_, address, _link):
+    with started(tmp_path / "judging.db", *arguments) as (process, address, _link):
         visitor = Visitor(address)
         fields = {"csrf": visitor.csrf("/sign-in"), "name": "mia", "password": "wrong"}
         headers = {"x-forwarded-for": "192.0.2.7"}
         visitor.ask("POST", "/sign-in", fields=fields, encode_multipart=False, headers=headers)
+        assert "warning: " not in _log(process)
     with Store.open(str(tmp_path / "judging.db")) as store, store.read() as connection:
         addresses = connection.exec_driver_sql("SELECT address FROM sign_ins").scalars().all()
     assert addresses == ["127.0.0.1"]
 
 
-@pytest.mark.parametrize("names", [(), ("--name", "127.0.0.1")])
-def test_a_proxy_without_a_name_is_warned_of(tmp_path, names):
-    with started(tmp_path / "judging.db", "--behind-proxy", *names) as (process, address, _link):
-        assert Visitor(address).get("/health.json").json()["state"] == "ok"
-        process.stderr.seek(0)
-        text = process.stderr.read()
-    warning = "warning: without --name all host names are accepted; give the name that people use\n"
-    assert text.count("warning: ") == text.count(warning) == (0 if names else 1)
+def _log(process):
+    """All that a server wrote."""
+    process.stderr.seek(0)
+    return process.stderr.read()
 
 
 @pytest.mark.parametrize("key", ["", Fernet.generate_key().decode()], ids=["no key", "a key"])
-def test_second_factors_without_encryption_are_warned_of(tmp_path, monkeypatch, key):
+def test_a_proxy_without_a_name_and_second_factors_without_encryption_are_warned_of(
+    tmp_path, monkeypatch, key
+):
     file = tmp_path / "judging.db"
     monkeypatch.delenv(KEY_VARIABLE, raising=False)
     with Store.create(str(file)) as store, store.write() as connection:
         secret = second_factors.begin(connection, users.add(connection, "root", admin=True).id)
     monkeypatch.setenv(KEY_VARIABLE, key)
-    with started(file, first=False) as (process, address, _link):
+    with started(file, "--behind-proxy", first=False) as (process, address, _link):
         assert Visitor(address).get("/health.json").json()["state"] == "ok"
-        process.stderr.seek(0)
-        text = process.stderr.read()
+        text = _log(process)
+    warning = "warning: without --name all host names are accepted; give the name that people use\n"
+    assert text.count(warning) == 1
+    assert text.count("warning: ") == (1 if key else 2)
     assert (KEY_VARIABLE in text) == (not key)
     with Store.open(str(file)) as store, store.read() as connection:
         assert (connection.scalar(sa.select(factors_table.c.secret)) == secret) == (not key)

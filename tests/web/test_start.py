@@ -16,7 +16,6 @@ from rankgate.store.people import sign_in, users
 from rankgate.workspace.records.schedule.scheduler import Scheduler
 from support.searching import PRODUCTS, QUERIES, grade_of, make_shop
 from support.serving import PASSWORD, Visitor, served
-from support.stores import KINDS, fresh_store
 from support.waiting import until
 
 SHOP = "/projects/shop"
@@ -46,16 +45,26 @@ def opened(store, folder, *, access=None, seconds=0.3):
 
 
 @pytest.fixture
-def shop(new_store, tmp_path):
+def shop(new_file, tmp_path):
+    with new_file(tmp_path / "judging.db", f"{tmp_path}/blobs") as store, opened(store, tmp_path) as address:
+        yield address
+
+
+@pytest.fixture
+def shop_in_each_kind(new_store, tmp_path):
+    """A shop in each kind of database, for what happens at the same moment."""
     with opened(new_store, tmp_path) as address:
         yield address
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def unchanged_shop(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def unchanged_shop(new_file, tmp_path_factory):
     """A server for tests that leave the project as it was, and start no job."""
     folder = tmp_path_factory.mktemp("unchanged")
-    with fresh_store(request, folder, "unchanged") as store, opened(store, folder, seconds=60) as address:
+    with (
+        new_file(folder / "judging.db", f"{folder}/blobs") as store,
+        opened(store, folder, seconds=60) as address,
+    ):
         yield address
 
 
@@ -226,8 +235,8 @@ def test_an_engine_that_is_down_or_wrong_says_so_and_keeps_nothing(shop):
     assert "rankgate snapshot" in failed["run"]["error"]
 
 
-def test_two_managers_start_a_step_once_and_lose_no_change_of_an_engine(shop):
-    first, second = signed_in(shop, "manager"), signed_in(shop, "other")
+def test_two_managers_start_a_step_once_and_lose_no_change_of_an_engine(shop_in_each_kind):
+    first, second = (signed_in(shop_in_each_kind, name) for name in ("manager", "other"))
     with_queries(first)
     assert with_engine(first).status == 200
     assert error_of(with_engine(second, table="other")) == (409, "name-taken")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import unquote
@@ -87,6 +87,7 @@ Verdict = Literal["fits", "partly", "not"]
 
 _EXAMPLES = 3
 _MIN_UNMATCHED = 3
+_MAX_KEPT = 1_000  # ids of a side up to which near fits are kept
 _SIZE_TOLERANCE = 0.02
 
 
@@ -142,7 +143,11 @@ class IdMatch:
         )
         if not (counts.only_left and counts.only_right):
             return counts
-        spelling, pairs = find_near_fits(only_left.sort(), only_right)
+        unmatched_ids = only_left.sort(), only_right
+        if max(counts.only_left, counts.only_right) <= _MAX_KEPT:
+            spelling, pairs = find_near_fits_of_few(*map(tuple, unmatched_ids))
+        else:
+            spelling, pairs = find_near_fits(*unmatched_ids)
         examples = tuple(pairs.select("left", "right").head(_EXAMPLES).rows())
         return replace(counts, spelling=spelling, near=len(pairs), near_examples=examples)
 
@@ -241,6 +246,12 @@ def find_near_fits(left_ids: pl.Series, right_ids: pl.Series) -> tuple[tuple[str
         if max_count
         else ((), _pairs(left_ids.clear(), right_ids, ()))
     )
+
+
+@lru_cache(maxsize=16)
+def find_near_fits_of_few(*unmatched_ids: tuple[str, ...]) -> tuple[tuple[str, ...], pl.DataFrame]:
+    """`find_near_fits` of few ids, kept: a run that is scored under many conventions has the same ids."""
+    return find_near_fits(*(pl.Series(ids, dtype=pl.String) for ids in unmatched_ids))
 
 
 def _count_pairs(left_ids: pl.Series, right_ids: pl.Series, names: Sequence[str]) -> int:

@@ -97,7 +97,10 @@ def assert_all_counted(server, out, n, *, kills, threads):
     assert not out.with_name(f"{out.name}.requests").exists()
 
 
-@pytest.mark.parametrize("after", [3, 17, 38])
+SEPARATELY = [pytest.param(count, marks=pytest.mark.separate) for count in (3, 38)]
+
+
+@pytest.mark.parametrize("after", [17, *SEPARATELY])
 def test_killed_half_way_it_pays_for_nothing_twice(server, files, rows, after):
     n, threads = 50, 4
     server.delay = 0.05
