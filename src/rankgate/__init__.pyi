@@ -14,11 +14,11 @@ from rankgate.data.files.conversion import convert as convert
 from rankgate.data.files.reanchor import reanchor as reanchor
 from rankgate.data.files.validate import Validation as Validation
 from rankgate.data.files.validate import validate as validate
+from rankgate.data.formats.tables.memory_tables import from_arrays as from_arrays
 from rankgate.data.logs.log_judgments import Truth as Truth
 from rankgate.data.logs.splits import SplitPlan as SplitPlan
 from rankgate.data.memory.matrices import Lists as Lists
 from rankgate.data.memory.matrices import Matrix as Matrix
-from rankgate.data.formats.tables.memory_tables import from_arrays as from_arrays
 from rankgate.decisions.advice.advice_inputs import PlannedJudgments as PlannedJudgments
 from rankgate.decisions.advice.advise import Advice as Advice
 from rankgate.decisions.advice.advise import advise as advise

@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
 import pytest
 import zstandard
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.output_files import FileVersion, replace_file
+from rankgate.core.output_files import FileVersion, new_folder, replace_file
 from rankgate.data import read_qrels
 from support.waiting import PATIENCE
 from support.wording import raises
@@ -248,3 +249,13 @@ def test_an_interrupt_while_starting_has_no_traceback(tmp_path):
         messages = [text for text in result.decode().splitlines() if not text.startswith("import time")]
         assert "Traceback" not in result.decode(), messages
         assert process.returncode in {130, 2, -signal.SIGINT}, messages
+
+
+@pytest.mark.parametrize("is_used_by_others", [True, False])
+def test_an_error_removes_no_file_of_another_process(tmp_path, is_used_by_others):
+    with suppress(ZeroDivisionError), new_folder(tmp_path / "a" / "b", shared=True) as folder:
+        if is_used_by_others:
+            (folder / "other.json").write_text("{}")
+        raise ZeroDivisionError
+    assert [path.name for path in tmp_path.rglob("*.json")] == ["other.json"] * is_used_by_others
+    assert (tmp_path / "a").exists() == is_used_by_others

@@ -112,8 +112,13 @@ def replace_file(
 
 
 @contextmanager
-def new_folder(path: str | Path) -> Iterator[Path]:
+def new_folder(path: str | Path, *, shared: bool = False) -> Iterator[Path]:
     """Make a folder with its parents; after an error those that it made are removed with their files.
+
+    Args:
+        path: the folder.
+        shared: True if other processes may write into it meanwhile: after an error only empty folders
+            are removed.
 
     Raises:
         UsageError: it cannot be made.
@@ -125,7 +130,10 @@ def new_folder(path: str | Path) -> Iterator[Path]:
             folder.mkdir(parents=True, exist_ok=True)
         yield folder
     except BaseException:
-        if new_folders:
+        with suppress(OSError):  # another process wrote there
+            for made_folder in new_folders if shared else ():
+                made_folder.rmdir()
+        if new_folders and not shared:
             shutil.rmtree(new_folders[-1], ignore_errors=True)
         raise
 

@@ -417,7 +417,7 @@ def write_baseline(baseline: Baseline, path: Path, before: FileVersion | None = 
     Raises:
         UsageError: the file cannot be written, or another process changed it since `before`.
     """
-    with new_folder(path.parent), replace_file(path, before) as stream:
+    with new_folder(path.parent, shared=True), replace_file(path, before) as stream:
         stream.write(dump_baseline(baseline).encode())
     return SavedBaseline(path, baseline)
 

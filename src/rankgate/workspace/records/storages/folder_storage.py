@@ -206,7 +206,7 @@ class FolderStorage:
 
     def _write(self, name: str, content: bytes) -> None:
         path = self.folder / name
-        with new_folder(path.parent):
+        with new_folder(path.parent, shared=True):
             save_file(path, content)
 
 
