@@ -513,4 +513,4 @@ def _map_frame(table: object, how: ColumnMap, kind: Kind) -> Any:
 
 
 def _frame_table(frame: object, label: str) -> FrameTable:
-    return FrameTable(InputFile(Path(label)), lazy_frame(frame, label))
+    return FrameTable(InputFile.in_memory(label), lazy_frame(frame, label))

@@ -206,23 +206,19 @@ def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_ro
     for column in ("query_id", "doc_id"):
         is_blank = blank_ids(table[column])
         if is_blank.any():
-            row = int(is_blank.arg_max() or 0)
-            line, file = location.line(first_row + row), location.file(first_row + row)
-            row_text = "" if line else f" in row {location.source_row(first_row + row) + 1}"
-            problem = f"{column} is empty{row_text}."
-            raise InputError(problem, source=file, line=line, code="empty-value")
+            row = first_row + int(is_blank.arg_max() or 0)
+            problem = f"{column} is empty{location.row_text(row)}."
+            raise InputError(problem, source=location.file(row), line=location.line(row), code="empty-value")
     numbers = table[number]
     if numbers.null_count():
         numbers = numbers.fill_null(float("nan"))
     is_finite = np.isfinite(numbers.to_numpy())
     if not is_finite.all():
-        row = int(np.argmin(is_finite))
-        value, line = table[number][row], location.line(first_row + row)
+        index = int(np.argmin(is_finite))
+        value, row = table[number][index], first_row + index
         number_text = "null" if value is None else value
-        row_text = "" if line else f" in row {location.source_row(first_row + row) + 1}"
-        problem = f"{number} {number_text}{row_text} is not a finite number."
-        file = location.file(first_row + row)
-        raise InputError(problem, source=file, line=line, code="not-a-number")
+        problem = f"{number} {number_text}{location.row_text(row)} is not a finite number."
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-number")
 
 
 BINARY = Scale(0, 1, ((0, "irrelevant"), (1, "relevant")))

@@ -461,8 +461,7 @@ def _ratings_of_frame(table: object, name: str) -> Ratings:
     from rankgate.data.formats.tables.parquet_arrow import FrameTable
     from rankgate.data.formats.tables.table_contents import read_table
 
-    input_file = InputFile(Path(name), content=b"")
-    ratings = read_table(FrameTable(input_file, lazy_frame(table, name))).ratings
+    ratings = read_table(FrameTable(InputFile.in_memory(name), lazy_frame(table, name))).ratings
     if ratings is None:
         raise InputError(_NO_RATERS, source=name, code="missing-column")
     return replace(ratings, name=name)

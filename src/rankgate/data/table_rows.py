@@ -56,6 +56,14 @@ class RowLocation:
         """
         return self.part(row) if self.part else self.label
 
+    def row_text(self, row: int) -> str:
+        """The number of a row in words, where no line says it.
+
+        >>> RowLocation("frame").row_text(7), RowLocation("file", lambda row: row + 2).row_text(7)
+        (' in row 8', '')
+        """
+        return "" if self.line(row) else f" in row {self.source_row(row) + 1}"
+
     def select(self, rows: Sequence[int]) -> RowLocation:
         """The location of a table that has some rows of this table, in a new order.
 

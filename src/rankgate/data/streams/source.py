@@ -21,7 +21,7 @@ from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import IO, TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from rankgate.core.errors import InputError, MissingExtraError, UsageError
 from rankgate.core.frozen import dataclass
@@ -156,6 +156,11 @@ class InputFile:
     table: str = ""
     western_word: str = ""
     form: Any = None
+
+    @classmethod
+    def in_memory(cls, label: str) -> Self:
+        """The source of a table in memory, which has a name in errors and no bytes."""
+        return cls(Path(label), content=b"")
 
     @property
     def label(self) -> str:

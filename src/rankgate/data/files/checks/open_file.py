@@ -159,7 +159,7 @@ def _subject_in_memory(source: Any, as_: InputKind | None, scale: Scale | None) 
     if frame is None:
         contents = read.read_qrels(source) if input_kind == "qrels" else read.read_run(source)
         return _subject_in_memory(contents, as_, scale)
-    table = FrameTable(InputFile(Path(input_kind), content=b""), read_rankings(frame, input_kind).lazy())
+    table = FrameTable(InputFile.in_memory(input_kind), read_rankings(frame, input_kind).lazy())
     rows = raw_rows(table, input_kind)
     if isinstance(rows, RawQrels):
         return Subject("qrels", "memory", "", _EMPTY_START, judged=replace(rows, scale=scale))

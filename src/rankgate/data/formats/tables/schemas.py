@@ -97,10 +97,8 @@ def make_qrels(rows: pl.DataFrame, name: str, location: RowLocation) -> tuple[Qr
     without_document = rows.filter(pl.col("doc_id").is_null() & pl.col("grade").is_not_null())
     if len(without_document):
         row = int((rows["doc_id"].is_null() & rows["grade"].is_not_null()).arg_max() or 0)
-        line = location.line(row)
-        row_text = "" if line else f" in row {location.source_row(row) + 1}"
-        problem = f"doc_id is empty{row_text}."
-        raise InputError(problem, source=location.file(row), line=line, code="empty-value")
+        problem = f"doc_id is empty{location.row_text(row)}."
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="empty-value")
     rows = drop_empty(rows)
     graded_rows, unjudged_queries, graded_location = rated_rows(rows, location)
     unrated = rows.filter(pl.col("grade").is_null() & pl.col("doc_id").is_not_null())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -32,7 +31,7 @@ class UnfoldedTable(FrameTable):
     """
 
     def __init__(self, unfolded: Unfolded, label: str) -> None:
-        super().__init__(InputFile(Path(label), content=b""), unfolded.rows)
+        super().__init__(InputFile.in_memory(label), unfolded.rows)
         self._unfolded = unfolded
 
     def with_collected_rows(self) -> UnfoldedTable:
