@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 import polars as pl
 
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.codec import InputHash, _hints
+from rankgate.core.present.codec import _hints, encode, stored_fields
 
 if TYPE_CHECKING:
     from rankgate.core.present.columns import Columns
@@ -55,7 +55,7 @@ def schema_of(result: Result) -> dict[str, Any]:
     cls, values = type(result), json.loads(json.dumps(result.to_dict()))
     has_own_form = cls.to_dict is not Result.to_dict
     schema = _with_tables(_learned(values), result, values) if has_own_form else _object(cls, result)
-    constants = {"schema_version": {"const": cls.schema_version}, "kind": {"const": cls.kind}}
+    constants = _head(cls)
     return {
         "$schema": _DRAFT,
         "title": cls.kind,
@@ -67,21 +67,31 @@ def schema_of(result: Result) -> dict[str, Any]:
     }
 
 
+def _head(cls: type[Result]) -> dict[str, Any]:
+    """The keys that every result begins with."""
+    return {"schema_version": {"const": cls.schema_version}, "kind": {"const": cls.kind}}
+
+
 def _object(cls: type, value: Any) -> dict[str, Any]:
-    """A dataclass: a property for each field."""
+    """A dataclass: a property for each field and each derived value, at its key."""
     keys: Mapping[str, str] = getattr(cls, "KEYS", {})
     tables: Mapping[str, Columns] = getattr(cls, "SCHEMAS", {})
     hints = _hints(cls)
-    return {
-        "type": "object",
-        "properties": {
-            keys.get(attribute.name, attribute.name): tables[attribute.name].json_schema()
-            if attribute.name in tables
-            else _typed(hints[attribute.name], getattr(value, attribute.name, None))
-            for attribute in fields(cls)
-            if attribute.metadata.get("stored", True)
-        },
-    }
+    properties = _head(cls) if issubclass(cls, Result) else {}
+    for name in (*getattr(cls, "DERIVED", ()), *stored_fields(cls)):
+        member = getattr(value, name, None)
+        if name in tables:
+            schema = tables[name].json_schema()
+        else:
+            schema = _typed(hints[name], member) if name in hints else _learned(encode(member))
+        path, _, key = keys.get(name, name).rpartition(".")
+        target = (
+            properties.setdefault(path, {"type": "object", "properties": {}})["properties"]
+            if path
+            else properties
+        )
+        target.update({key: schema} if key else schema["properties"])
+    return {"type": "object", "properties": properties}
 
 
 def _with_tables(schema: dict[str, Any], value: Any, json_values: Mapping[str, Any]) -> dict[str, Any]:
@@ -115,8 +125,9 @@ def _typed(hint: Any, value: Any) -> dict[str, Any]:
         return {"type": [_TYPES[hint], "null"]} if hint is float else {"type": _TYPES[hint]}
     if hint is pl.DataFrame:
         return {"type": "array", "items": {"type": "object"}}
-    if hint is InputHash:
-        return {"type": "object", "required": ["name", "sha256"]}
+    if hasattr(hint, "_fields"):  # a named tuple
+        members = {name: _typed(member, getattr(value, name, None)) for name, member in _hints(hint).items()}
+        return {"type": "object", "properties": members, "required": list(members)}
     if isinstance(hint, type) and is_dataclass(hint):
         return _of_class(hint, value)
     return _generic(get_origin(hint), get_args(hint), value)

@@ -34,7 +34,7 @@ FACTS = DataFacts(
     over_page=0.6,
     over_depth=0.0,
     runs=0,
-    judged=(),
+    judged={},
     latency=False,
 )
 
@@ -138,7 +138,7 @@ def test_every_answer_leads_to_a_policy_of_the_gate(task, stage, grades):
         {"graded": False, "grades": (0.0, 1.0)},
         {"queries": 30},
         {"single": 1.0},
-        {"judged": (("a", 0.4), ("b", 0.7)), "runs": 2},
+        {"judged": {"a": 0.4, "b": 0.7}, "runs": 2},
         {"over_page": 0.1},
         {"relevant": 1.0},
         {"irrelevant": False},

@@ -38,7 +38,7 @@ def test_what_would_fail_is_named(run, tmp_path, monkeypatch, text, name):
     code, checks = findings(run)
     assert (code, checks["project", name]["status"]) == (2, "wrong")
     assert "rankgate.toml:" in checks["project", name]["words"]
-    assert checks["project", name]["mend"]
+    assert checks["project", name]["fix"]
 
 
 def test_an_extra_that_is_missing_says_how_to_get_it(run, tmp_path, monkeypatch):
@@ -46,7 +46,7 @@ def test_an_extra_that_is_missing_says_how_to_get_it(run, tmp_path, monkeypatch)
     code, checks = findings(run, tmp_path)
     assert code == 0
     online = checks["extras", "online"]
-    assert (online["status"], online["mend"]) == ("missing", 'pip install "rankgate[online]"')
+    assert (online["status"], online["fix"]) == ("missing", 'pip install "rankgate[online]"')
     assert checks["extras", "plots"]["status"] == "works"
 
 

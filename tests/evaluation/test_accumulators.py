@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import rankgate
 from rankgate import Accumulator, Lists, Matrix
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.codec import encode
 from rankgate.data.collection import Collection, Items
 from rankgate.measurement.metrics.lists import LIST_METRICS
 from support.strategies import fewer_examples
@@ -73,7 +74,7 @@ def same(outcome, run):
     assert list(means) == list(run.means)
     for label, value in run.means.items():
         assert means[label] == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), label
-    counts, expected = outcome.counts.to_dict(), run.counts.to_dict()
+    counts, expected = encode(outcome.counts), encode(run.counts)
     for lists in ("served_unjudged", "catalogue"):  # of lists, which batches count together
         expected.pop(lists, None)
     shares, wanted_shares = counts.pop("judged_at"), expected.pop("judged_at")
@@ -255,7 +256,7 @@ def test_numbers_are_the_same_to_the_bit_in_any_order(cutoff):
             batch = Matrix(grades[users], ids), Matrix(IRRATIONAL[users], ids)
             parts[int(rng.integers(2))].update(*batch)
         parts[0].merge(parts[1])
-        final_results.append((parts[0].result(), parts[0].counts.to_dict()))
+        final_results.append((parts[0].result(), encode(parts[0].counts)))
     for label, value in final_results[0][0].items():
         assert {means[label].hex() for means, _ in final_results} == {value.hex()}, label
     assert all(outcome[1] == final_results[0][1] for outcome in final_results)

@@ -143,7 +143,7 @@ def test_a_file_of_queries(found):
     judged = "".join(f"{q} 0 d 1\n{q} 0 e 0\n" for q in (1, 2, 3))
     result = found("query_id,text\n1,a\n2,b\n4,c\n", judged)["query-file"]
     assert "numbered differently" in result.what
-    assert "3 = 4" in result.mend
+    assert "3 = 4" in result.fix
     result = found("query_id,text\n1,a\n2,b\n", judged)["query-file"]
     assert "numbered differently" not in result.what
     assert "query-file" not in found("query_id,text\n1,a\n2,b\n3,c\n", judged)
@@ -216,7 +216,7 @@ def test_checks_say_what_they_look_for():
 
 def test_subtopics_are_seen_in_what_stands_twice(found):
     result = found("1 1 a 1\n1 2 a 1\n1 1 b 0\n", from_="trec")["judged-twice"]
-    assert "subtopic" in result.mend
+    assert "subtopic" in result.fix
     result = found("1 1 a 1\n1 2 a 1\n1 1 a 0\n", from_="trec-subtopics")["unreadable"]
     assert result.line == 3
 

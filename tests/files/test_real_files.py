@@ -184,13 +184,13 @@ def test_cranfield_s_queries_are_numbered_differently(shared, original):
     qrels = shared / "cranfield" / "cranqrel.trec.txt"
     problems = named(validate(run, qrels).problems)
     assert "numbered differently" in problems["numbering"].what
-    assert "3 = 4, 4 = 8" in problems["numbering"].mend
+    assert "3 = 4, 4 = 8" in problems["numbering"].fix
     assert problems["numbering"].severity == "warning"
     assert any(problem.count == 73 for problem in validate(run, qrels).problems)
     result = named(validate(queries, qrels).problems)["query-file"]
     assert "from 1 to 225" in result.what
     assert "from 1 to 365" in result.what
-    assert "3 = 4, 4 = 8" in result.mend
+    assert "3 = 4, 4 = 8" in result.fix
 
 
 @pytest.mark.parametrize("file", ["cran.qry.xml", "smart/cran.qry"])
@@ -199,7 +199,7 @@ def test_cranfield_s_own_file_of_queries(shared, file):
     result = named(validate(folder / file, folder / "cranqrel.trec.txt").problems)["query-file"]
     assert "the judgments number them from 1 to 225" in result.what
     assert "365" in result.what
-    assert "3 = " in result.mend
+    assert "3 = " in result.fix
 
 
 def test_cranfield_s_own_run_is_numbered_like_its_judgments(shared):

@@ -74,7 +74,7 @@ def test_for_programs(run, wrong):
         "what": "1 row judging a document again for the same query, 1 document with another grade",
         "count": 1,
         "example": "query 1, document a",
-        "mend": "remove all but one of them; rankgate resolve does that for ratings of several people",
+        "fix": "remove all but one of them; rankgate resolve does that for ratings of several people",
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 
 import numpy as np
@@ -10,6 +9,7 @@ import polars as pl
 import pytest
 
 from rankgate.core.errors import InputError
+from rankgate.core.present.codec import encode
 from rankgate.data.qrels import Ratings
 from rankgate.judging.agreement.rater_resampling import RedrawnGrades, resample_raters
 from support.wording import raises
@@ -63,4 +63,4 @@ def test_without_a_pair_of_two_raters_nothing_is_known():
 def test_the_same_seed_draws_the_same_raters():
     rows = [("q", doc, r, (i + j) % 3) for i, doc in enumerate("ab") for j, r in enumerate("xyz")]
     first, second = (resample_raters(rated(rows), *RUNS, ["DCG@2"], rule="mean", draws=8) for _ in "12")
-    assert json.dumps(first.to_dict(), default=str) == json.dumps(second.to_dict(), default=str)
+    assert encode(first) == encode(second)

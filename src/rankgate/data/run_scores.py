@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 from zlib import crc32
 
 import numpy as np
@@ -140,12 +140,6 @@ REASONS = ("", "missing", "no relevant", "nothing retrieved", "nothing judged")
 _REASON_TEXTS = {number: reason or None for number, reason in enumerate(REASONS)}
 
 
-_OPTIONAL_COUNTS = frozenset(
-    {"against_scores", "zeros_relevant", "unrated", "served_unjudged", "catalogue", "states", "cautions"}
-)
-"""Counts that only some runs, conventions and metrics have."""
-
-
 @dataclass(frozen=True)
 class Counts:
     """The counts behind the means of a run.
@@ -170,6 +164,11 @@ class Counts:
         cautions: warnings about the judgments and the run, by code.
     """
 
+    OPTIONAL: ClassVar[tuple[str, ...]] = (
+        *("against_scores", "zeros_relevant", "unrated", "served_unjudged"),
+        *("catalogue", "states", "cautions"),
+    )
+
     queries: int
     missing: int
     zero_result: int
@@ -184,12 +183,6 @@ class Counts:
     catalogue: Mapping[str, Any] | None = None
     states: Mapping[str, int] = field(default_factory=dict)
     cautions: Mapping[str, str] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values; the cutoffs of ``judged_at`` become strings, as JSON needs."""
-        judged_shares = {str(k): share for k, share in self.judged_at.items()}
-        values = {**asdict(self), "judged_at": judged_shares}
-        return {name: value for name, value in values.items() if value or name not in _OPTIONAL_COUNTS}
 
 
 @dataclass(frozen=True)

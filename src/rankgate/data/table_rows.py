@@ -319,7 +319,7 @@ def has_repeated(pairs: NDArray[np.uint64]) -> bool:
     return bool((pairs[1:] == pairs[:-1]).any())
 
 
-def refuse_repeated(ids: pl.Series, location: RowLocation, noun: str, *, code: str, mend: str = "") -> None:
+def refuse_repeated(ids: pl.Series, location: RowLocation, noun: str, *, code: str, fix: str = "") -> None:
     """Check that no id appears twice in a column.
 
     Args:
@@ -327,7 +327,7 @@ def refuse_repeated(ids: pl.Series, location: RowLocation, noun: str, *, code: s
         location: the location of the rows.
         noun: the noun for an id, as in ``query``.
         code: the code of the error.
-        mend: the advice; by default to remove either line.
+        fix: the advice; by default to remove either line.
 
     Raises:
         InputError: an id is repeated; the message has the id and the line of its second row.
@@ -335,7 +335,7 @@ def refuse_repeated(ids: pl.Series, location: RowLocation, noun: str, *, code: s
     is_repeated = ~ids.is_first_distinct()
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0)
-        problem = f"{noun} '{ids[row]}' appears twice; {mend or 'remove one of the two lines'}."
+        problem = f"{noun} '{ids[row]}' appears twice; {fix or 'remove one of the two lines'}."
         raise InputError(problem, source=location.file(row), line=location.line(row), code=code)
 
 

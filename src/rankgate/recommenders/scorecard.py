@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -12,7 +12,6 @@ from rankgate.core.declare import Draws
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import decode
 from rankgate.core.present.columns import Columns
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
@@ -29,6 +28,7 @@ from rankgate.recommenders.scorecard_figures import (
     FIGURES,
     GAPS,
     SLICES,
+    Dominated,
     SliceFigures,
     card_rows,
     compute_figures,
@@ -91,6 +91,8 @@ class Scorecard(Result):
     """
 
     kind: ClassVar[str] = "scorecard"
+    DERIVED: ClassVar[tuple[str, ...]] = ("fairness",)
+    OPTIONAL: ClassVar[tuple[str, ...]] = ("seeds",)
     document_from: ClassVar[str] = f"{_DOCUMENTS}:scorecard_document"
     report_from: ClassVar[str] = f"{_DOCUMENTS}:scorecard_report_document"
     charts: ClassVar[Mapping[str, str]] = {
@@ -114,7 +116,7 @@ class Scorecard(Result):
     differences: pl.DataFrame
     slices: pl.DataFrame
     gaps: pl.DataFrame
-    dominated: tuple[tuple[str, str], ...]
+    dominated: tuple[Dominated, ...]
     users: int
     catalogue: int
     candidates: str
@@ -150,25 +152,6 @@ class Scorecard(Result):
     def notices(self) -> tuple[Notice, ...]:
         """Warnings about figures."""
         return tuple(Notice("scorecard-warning", text) for text in self.warnings)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; undefined numbers are None."""
-        return {
-            **self.head(),
-            **{name: value for name, value in vars(self).items() if name not in self.SCHEMAS},
-            "dominated": [{"system": a, "by": b} for a, b in self.dominated],
-            **{
-                name: getattr(self, name).to_dicts()
-                for name in self.SCHEMAS
-                if name != "seeds" or len(self.seeds)
-            },
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``."""
-        pairs = tuple((pair["system"], pair["by"]) for pair in values["dominated"])
-        return cls(**decode(cls, {**values, "dominated": pairs}))
 
 
 def scorecard(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -181,12 +181,19 @@ def _clip_interval(metric: Metric, value: float, ends: tuple[float, ...]) -> tup
     return (min(low, value), max(high, value)) if low <= high else (low, high)
 
 
-def find_dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:
+class Dominated(NamedTuple):
+    """A system, and another one that is as good everywhere and better somewhere."""
+
+    system: str
+    by: str
+
+
+def find_dominated(cards: Sequence[Card], metrics: Mapping[str, Metric]) -> tuple[Dominated, ...]:
     """Dominated systems, each with a system as good everywhere and better somewhere."""
     means = {card.name: [card.means[label] for label in metrics] for card in average_cards(cards)}
     dominator_of_system = dominators(means, [metric.higher_is_better for metric in metrics.values()])
     return tuple(
-        (name, dominator) for name, dominator in dominator_of_system.items() if dominator is not None
+        Dominated(name, dominator) for name, dominator in dominator_of_system.items() if dominator is not None
     )
 
 

@@ -16,22 +16,20 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import encode
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry
 from rankgate.core.present.layout import NOTICES, Layout, View
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.logs.interactions import format_instant
+from rankgate.data.logs.interactions import Interactions, format_instant
 from rankgate.data.logs.log_judgments import Truth
-from rankgate.data.logs.splits import WARNING, SplitPlan
+from rankgate.data.logs.splits import WARNING, Sample, SplitPlan
+from rankgate.data.qrels import Qrels  # noqa: TC001 - the types of fields are read
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.data.logs.interactions import Interactions, Unit
-    from rankgate.data.logs.splits import Sample
-    from rankgate.data.qrels import Qrels
+    from rankgate.data.logs.interactions import Unit
     from rankgate.recommenders.split_parts import FoldParts
 
 
@@ -201,42 +199,21 @@ class Fold:
             where there is no such part.
     """
 
+    KEYS: ClassVar[Mapping[str, str]] = {"judged": "judgments", "short": "short_of_negatives"}
+
     parts: tuple[SplitPart, ...]
     leaks: Leaks
     judged: int
     relevant: int
     short: int
     values: tuple[float, float] | None = None
-    train: Interactions | None = None
-    validation: Interactions | None = None
-    test: Interactions | None = None
-    judgments: Qrels | None = None
-    tuning: Qrels | None = None
-    sample: Sample | None = None
-    fold_in: Interactions | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures as plain values for JSON."""
-        return {
-            "parts": encode(self.parts),
-            "leaks": encode(self.leaks),
-            "judgments": self.judged,
-            "relevant": self.relevant,
-            "short_of_negatives": self.short,
-            "values": self.values,
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Fold:
-        """The figures that ``to_dict`` wrote."""
-        return cls(
-            tuple(SplitPart(**values_of_part) for values_of_part in values["parts"]),
-            Leaks(**values["leaks"]),
-            values["judgments"],
-            values["relevant"],
-            values["short_of_negatives"],
-            tuple(values.get("values") or ()) or None,
-        )
+    train: Interactions | None = field(default=None, metadata={"stored": False})
+    validation: Interactions | None = field(default=None, metadata={"stored": False})
+    test: Interactions | None = field(default=None, metadata={"stored": False})
+    judgments: Qrels | None = field(default=None, metadata={"stored": False})
+    tuning: Qrels | None = field(default=None, metadata={"stored": False})
+    sample: Sample | None = field(default=None, metadata={"stored": False})
+    fold_in: Interactions | None = field(default=None, metadata={"stored": False})
 
 
 class RemoteParts(Protocol):

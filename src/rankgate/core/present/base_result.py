@@ -14,9 +14,10 @@ A result class is a frozen dataclass that inherits `Result` and declares:
 - ``SCHEMAS``: the columns of its tables by field, the main table first; ``main_table``, the
   attribute that holds the main table or its records, where it is another one (``bias.confusion`` is
   one of a field);
+- ``KEYS``, ``DERIVED``, ``OPTIONAL``: how its fields become JSON (`rankgate.core.present.codec`);
 - ``csv_table``, the attribute whose rows are its CSV form, where it is not the main table; None for
   every cell of every table;
-- ``to_dict`` and ``from_dict``, where the default (a key for each field) is not its JSON.
+- ``to_dict`` and ``from_dict``, where these declarations do not say it.
 
 Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
 
@@ -172,8 +173,7 @@ class Result(ByContent):
         """The rows of its CSV form, by ``csv_table``; None for every cell of every table."""
         from rankgate.core.present.layout import plain_rows
 
-        has_table = self.main_table or self.SCHEMAS or type(self)._table is not Result._table  # noqa: SLF001
-        if self.csv_table is None or not (self.csv_table or has_table):
+        if self.csv_table is None or not (self.csv_table or self.main_table or self.SCHEMAS):
             return None
         return plain_rows(getattr(self, self.csv_table) if self.csv_table else self._table())
 
@@ -264,9 +264,9 @@ class Result(ByContent):
         rows: pl.DataFrame | tuple[object, ...] = attrgetter(name)(self)
         if not isinstance(rows, tuple):
             return rows
-        import polars as pl
+        from rankgate.core.present.codec import encode, frame
 
-        return pl.DataFrame([vars(record) for record in rows])
+        return frame(encode(rows), self.SCHEMAS.get(name, {}))
 
     def plot(self, kind: str = "", **options: Any) -> Picture:
         """A picture of the result, which shows itself in a notebook and can be saved.

@@ -1,19 +1,23 @@
 """Frozen results as plain values, and back, by the types of their fields.
 
 Known types: text, numbers, booleans, None, tuples, mappings, frozen dataclasses and Polars frames
-(a list of rows). A class declares the columns of a frame as ``SCHEMAS[field]`` (`Columns`); without
-a declaration the values keep their types. If a field has another name in JSON, the class declares
-it as ``KEYS[field]``.
+(a list of rows). A class can declare
+
+- ``SCHEMAS[field]``: the columns of a frame (`Columns`); without them the values keep their types;
+- ``KEYS[field]``: the field's key in JSON, if it is not its name. ``qrels.sha256`` is a key in an
+  object, and an empty key puts the keys of the field's own object beside the others;
+- ``DERIVED``: properties that are written, before the fields, and not read;
+- ``OPTIONAL``: fields that are left out while they are empty.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
+from types import MappingProxyType, UnionType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -52,8 +56,8 @@ def encode(value: Any) -> Any:
         return value.to_dict()
     if is_dataclass(value) and not isinstance(value, type):
         return encode_fields(value)
-    if isinstance(value, InputHash):
-        return value._asdict()
+    if hasattr(value, "_asdict"):  # a named tuple
+        value = value._asdict()
     if isinstance(value, Mapping):
         return {str(key): encode(content) for key, content in value.items()}
     if isinstance(value, tuple | list | frozenset):
@@ -74,17 +78,25 @@ def _encode_column(column: pl.Series) -> list[Any]:
     return column.to_list()
 
 
-def encode_fields(value: Any) -> dict[str, Any]:
-    """The fields of a dataclass as plain values, by their keys in JSON.
+def stored_fields(cls: Any) -> list[str]:
+    """The names of the fields that JSON has.
 
     A field with ``stored`` False in its metadata is left out: it is only for this process.
     """
-    keys = getattr(value, "KEYS", {})
-    return {
-        keys.get(field.name, field.name): encode(getattr(value, field.name))
-        for field in fields(value)
-        if field.metadata.get("stored", True)
-    }
+    return [field.name for field in fields(cls) if field.metadata.get("stored", True)]
+
+
+def encode_fields(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass as plain values, by their keys in JSON."""
+    keys, optional = getattr(value, "KEYS", {}), getattr(value, "OPTIONAL", ())
+    values: dict[str, Any] = {}
+    for name in (*getattr(value, "DERIVED", ()), *stored_fields(value)):
+        content = encode(getattr(value, name))
+        if content or name not in optional:
+            path, _, key = keys.get(name, name).rpartition(".")
+            target = values.setdefault(path, {}) if path else values
+            target.update({key: content} if key else content)
+    return values
 
 
 def _is_frame(value: object) -> bool:
@@ -101,12 +113,15 @@ def decode(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
     schemas: Mapping[str, Schema] = getattr(cls, "SCHEMAS", {})
     keys: Mapping[str, str] = getattr(cls, "KEYS", {})
     hints = _hints(cls)
-    key_of_field = {field.name: keys.get(field.name, field.name) for field in fields(cls) if field.init}
-    return {
-        name: frame(values[key], schemas[name]) if name in schemas else _decode(hints[name], values[key])
-        for name, key in key_of_field.items()
-        if key in values
-    }
+    contents: dict[str, Any] = {}
+    for name in stored_fields(cls):
+        path, _, key = keys.get(name, name).rpartition(".")
+        source = values.get(path, {}) if path else values
+        if not key:
+            contents[name] = source
+        elif key in source:
+            contents[name] = source[key]
+    return {name: _decode(hints[name], content, schemas.get(name, {})) for name, content in contents.items()}
 
 
 @cache
@@ -138,22 +153,22 @@ class _AnnotationNames(dict[str, Any]):
         raise KeyError(name)
 
 
-def _decode(hint: Any, value: Any) -> Any:
+def _decode(hint: Any, value: Any, schema: Schema = MappingProxyType({})) -> Any:
     import polars as pl
 
     origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
+    if origin in (Union, UnionType):
         if value is None:
             return None
         inner_types = [inner_type for inner_type in arguments if inner_type is not type(None)]
-        return _decode(inner_types[0], value) if len(inner_types) == 1 else value
+        return _decode(inner_types[0], value, schema) if len(inner_types) == 1 else value
     if hint is pl.DataFrame:
-        return frame(value, {})
+        return frame(value, schema)
     if isinstance(hint, type) and is_dataclass(hint):
         make = getattr(hint, "from_dict", None)
         return make(value) if make else hint(**decode(hint, value))
-    if hint is InputHash:
-        return InputHash(**value)
+    if hasattr(hint, "_asdict"):
+        return hint(**value)
     if origin is tuple:
         is_variadic = len(arguments) == 2 and arguments[1] is Ellipsis  # tuple[X, ...]
         kinds = [arguments[0]] * len(value) if is_variadic else arguments
@@ -161,8 +176,8 @@ def _decode(hint: Any, value: Any) -> Any:
     if origin in (Mapping, dict) and len(arguments) == 2:  # key and value
         read_key = arguments[0] if arguments[0] in (int, float) else lambda name: name
         return {read_key(name): _decode(arguments[1], member) for name, member in value.items()}
-    if hint is float and value is not None:
-        return float(value)
+    if hint is float:
+        return math.nan if value is None else float(value)
     return value
 
 
@@ -181,7 +196,7 @@ def fits(value: Any, hint: Any) -> bool:
         hints = _hints(hint)
         is_known = isinstance(value, dict) and value.keys() <= hints.keys()
         return is_known and all(fits(value[name], hints[name]) for name in value)
-    if get_origin(hint) in (Union, types.UnionType):
+    if get_origin(hint) in (Union, UnionType):
         return any(fits(value, member) for member in members)
     if get_origin(hint) is list:
         return isinstance(value, list) and all(fits(item, members[0]) for item in value)

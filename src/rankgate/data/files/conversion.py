@@ -139,6 +139,7 @@ class Conversion(Result):
     """
 
     kind: ClassVar[str] = "conversion"
+    main_table: ClassVar[str] = "findings"
     headline_text: ClassVar[str] = "{source} to {target}"
     layout: ClassVar[Layout] = (
         FactList(
@@ -180,7 +181,7 @@ class Conversion(Result):
     def csv_rows(self) -> PlainRows:
         """Notes and losses."""
         examples = pl.col("examples").list.join(", ")
-        return plain_rows(self._table().with_columns(examples))
+        return plain_rows(self.findings.with_columns(examples))
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -191,7 +192,8 @@ class Conversion(Result):
             for note in notes
         )
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def findings(self) -> pl.DataFrame:
         """Notes and losses: ``kind``, ``count``, ``what``, ``examples``."""
         rows = [
             (kind, note.count, note.what, list(note.examples))

@@ -141,6 +141,7 @@ class Formats(Result):
     """
 
     kind: ClassVar[str] = "formats"
+    main_table: ClassVar[str] = "overview"
     headline_text: ClassVar[str] = "{formats:n format}"
     layout: ClassVar[Layout] = (
         View("formats", "", ("name", "access", ("title", ": ", "endings")), _FORMATS, prose=True),
@@ -157,7 +158,9 @@ class Formats(Result):
         rows = [(f.name, f.parts, f.access, f.endings, f.title) for f in self.formats]
         return PlainRows(("format", "holds", "read, written", "suffixes", "title"), rows)
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def overview(self) -> pl.DataFrame:
+        """A row for each format."""
         rows = [{name: getattr(details, name) for name in _LIST_COLUMNS} for details in self.formats]
         return pl.DataFrame(rows)
 

@@ -7,7 +7,7 @@ The result of ``validate`` (files and findings) and the list of all checks of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
@@ -15,7 +15,6 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.codec import encode_fields
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry, PlainRows, make_printable
 from rankgate.core.present.layout import Layout, Sentence, View, sentences
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from rankgate.data.unchecked_rows import Outline, RawQrels
 
 
-_COLUMNS = Columns(
+PROBLEMS = Columns(
     "One row per problem.",
     Column("check", pl.String, "the name of the check"),
     Column("severity", pl.String, "error, which makes the file invalid, warning or note"),
@@ -46,7 +45,7 @@ _COLUMNS = Columns(
     Column("what", pl.String, "the problem"),
     Column("count", pl.Int64, "the number of affected rows, queries or ids"),
     Column("example", pl.String, "an example of it"),
-    Column("mend", pl.String, "how to repair it"),
+    Column("fix", pl.String, "how to repair it"),
 )
 
 
@@ -62,7 +61,7 @@ class Problem:
         what: the message with the figures.
         count: the number of affected rows, queries or ids.
         example: one of them.
-        mend: the remedy.
+        fix: the remedy.
     """
 
     check: str
@@ -72,7 +71,7 @@ class Problem:
     what: str
     count: int
     example: str
-    mend: str
+    fix: str
 
     @property
     def location(self) -> str:
@@ -136,7 +135,7 @@ def _file_heading(label: str, checked_file: CheckedFile | None) -> str:
 
 def _entry(problem: Problem) -> Entry:
     first = "".join(sentences((Sentence("line {line:d}: ", "line"), "{what} [{check}]"), problem))
-    further = (Sentence("example: {example}", "example"), Sentence("fix: {mend}", "mend"))
+    further = (Sentence("example: {example}", "example"), Sentence("fix: {fix}", "fix"))
     return Entry(problem.severity, (first, *sentences(further, problem)))
 
 
@@ -150,6 +149,8 @@ class Validation(Result):
     """
 
     kind: ClassVar[str] = "validation"
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"problems": PROBLEMS}
+    DERIVED: ClassVar[tuple[str, ...]] = ("valid", "counts")
     label: ClassVar[str] = "Errors and warnings in files"
     layout: ClassVar[Layout] = (_list_problems,)
 
@@ -183,15 +184,8 @@ class Validation(Result):
 
     def csv_rows(self) -> PlainRows:
         """Every problem."""
-        rows = [(p.severity, p.check, p.location, p.what, p.example, p.mend) for p in self.problems]
-        return PlainRows(("severity", "check", "where", "what", "example", "mend"), rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {**self.head(), "valid": self.valid, "counts": self.counts, **encode_fields(self)}
-
-    def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([asdict(problem) for problem in self.problems], schema=_COLUMNS)
+        rows = [(p.severity, p.check, p.location, p.what, p.example, p.fix) for p in self.problems]
+        return PlainRows(("severity", "check", "where", "what", "example", "fix"), rows)
 
 
 @dataclass(frozen=True)
@@ -387,4 +381,4 @@ def _make_problem(check: Check, finding: Found, label: str, location: RowLocatio
             example = f"{example} (row {finding.row + 1:,})".lstrip()
     severity = finding.severity or check.severity
     file_label = location.file(finding.row) if location and finding.row is not None else label
-    return Problem(check.name, severity, file_label, line, finding.what, finding.count, example, finding.mend)
+    return Problem(check.name, severity, file_label, line, finding.what, finding.count, example, finding.fix)

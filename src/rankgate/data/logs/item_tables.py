@@ -96,7 +96,7 @@ def read_described_table(table: TableLike | DescribedTable, kind: TableKind = "i
         problem = f"{_SINGULAR[kind]} without an id; give it one, or remove the row."
         raise InputError(problem, source=location.file(row), line=location.line(row), code="empty-value")
     remedy = "remove one of its rows"
-    refuse_repeated(ids, location, _SINGULAR[kind], code="duplicate-id", mend=remedy)
+    refuse_repeated(ids, location, _SINGULAR[kind], code="duplicate-id", fix=remedy)
     return DescribedTable(kind, ids, frame.drop(id_column), location)
 
 

@@ -5,8 +5,8 @@ The power of a set of queries gives the differences that a metric can detect.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import numpy as np
 import polars as pl
@@ -126,6 +126,8 @@ class DataFacts:
         latency: True if a run has the latencies of its queries.
     """
 
+    DERIVED: ClassVar[tuple[str, ...]] = ("complete",)
+
     task: str
     stage: str
     page: int
@@ -141,29 +143,25 @@ class DataFacts:
     over_page: float
     over_depth: float
     runs: int
-    judged: tuple[tuple[str, float | None], ...]
+    judged: Mapping[str, float | None]
     latency: bool
 
     @property
     def complete(self) -> float | None:
         """judged@page of the run that is judged least; None without runs."""
-        judged_shares = [share for _, share in self.judged if share is not None]
+        judged_shares = [share for share in self.judged.values() if share is not None]
         return min(judged_shares) if judged_shares else None
 
     @property
     def uneven(self) -> float:
         """The largest difference of two runs in judged@page."""
-        judged_shares = [share for _, share in self.judged if share is not None]
+        judged_shares = [share for share in self.judged.values() if share is not None]
         return max(judged_shares) - min(judged_shares) if judged_shares else 0.0
 
     @property
     def top(self) -> float:
         """The best grade."""
         return self.grades[-1] if self.grades else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {**vars(self), "judged": dict(self.judged), "complete": self.complete}
 
 
 def read_facts(qrels: Qrels, queries: int, systems: Sequence[ScoredRun], answers: Answers) -> DataFacts:
@@ -196,7 +194,7 @@ def read_facts(qrels: Qrels, queries: int, systems: Sequence[ScoredRun], answers
         over_page=int((counts > answers.page).sum()) / query_count,
         over_depth=int((counts > answers.depth).sum()) / query_count,
         runs=len(systems),
-        judged=tuple((system.name, _judged_share(system, answers.page)) for system in systems),
+        judged={system.name: _judged_share(system, answers.page) for system in systems},
         latency=any(system.queries["latency_ms"].is_not_null().any() for system in systems),
     )
 
@@ -229,7 +227,7 @@ def planned_facts(answers: Answers) -> DataFacts:
         over_page=0.0,
         over_depth=0.0,
         runs=0,
-        judged=() if answers.complete is None else (("supposed", answers.complete),),
+        judged={} if answers.complete is None else {"supposed": answers.complete},
         latency=False,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -211,6 +211,7 @@ class Advice(Result):
     """
 
     kind: ClassVar[str] = "advice"
+    KEYS: ClassVar[Mapping[str, str]] = {"qrels": "qrels.name", "qrels_sha256": "qrels.sha256"}
     csv_table: ClassVar = None
     order: ClassVar[int] = 80
     layout: ClassVar[Layout] = (
@@ -300,25 +301,12 @@ class Advice(Result):
     @property
     def judged_shares(self) -> pl.DataFrame:
         """The columns of `JUDGED`."""
-        return pl.DataFrame(self.facts.judged, JUDGED, orient="row")
+        return pl.DataFrame(list(self.facts.judged.items()), JUDGED, orient="row")
 
     @property
     def heading(self) -> str:
         """The heading of the advice in a report."""
         return "Which metrics to decide by"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        values = super().to_dict()
-        qrels = {"name": self.qrels, "sha256": values.pop("qrels_sha256")}
-        return {**values, "qrels": qrels}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Read the output of ``to_dict``."""
-        facts = {**values["facts"], "judged": tuple(values["facts"]["judged"].items())}
-        qrels = {"qrels": values["qrels"]["name"], "qrels_sha256": values["qrels"]["sha256"]}
-        return super().from_dict({**values, "facts": facts, **qrels})
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

@@ -16,7 +16,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import decode, encode, encode_fields, frame
+from rankgate.core.present.codec import decode, encode, frame
 from rankgate.data.run_scores import GroupSums
 from rankgate.decisions.comparison.comparison_columns import (
     ANOVA,
@@ -71,10 +71,6 @@ class ManySystems:
     resamples: int
     seed: int
     friedman: pl.DataFrame = field(default_factory=FRIEDMAN.empty)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return encode_fields(self)
 
 
 @dataclass(frozen=True)
@@ -271,6 +267,7 @@ class Comparisons(Result):
     """
 
     kind: ClassVar[str] = "comparison"
+    main_table: ClassVar[str] = "metrics_by_system"
     document_from: ClassVar[str] = (
         "rankgate.decisions.comparison.documents.comparison_document:comparison_document"
     )
@@ -377,7 +374,9 @@ class Comparisons(Result):
             raise KeyError(key)
         return matches[0].metrics.row(matches[0].names.index(metric[0]), named=True) if metric else matches[0]
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def metrics_by_system(self) -> pl.DataFrame:
+        """The metrics of every candidate, with its name as ``system``."""
         return pl.concat(
             comparison.metrics.select(pl.lit(comparison.candidate.name).alias("system"), pl.all())
             for comparison in self.comparisons

@@ -16,6 +16,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.codec import decode, encode
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import SIGNS, Entry
@@ -45,22 +46,6 @@ class FlipRate:
     fixed: tuple[str, ...]
     draws: int
     seed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "share": self.share,
-            "verdicts": dict(self.verdicts),
-            "rules": dict(self.rules),
-            "fixed": list(self.fixed),
-            "draws": self.draws,
-            "seed": self.seed,
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``."""
-        return cls(**{**values, "fixed": tuple(values["fixed"])})
 
 
 @dataclass(frozen=True)
@@ -147,6 +132,7 @@ class Verdict(Result):
     """
 
     kind: ClassVar[str] = "verdict"
+    main_table: ClassVar[str] = "rules"
     document_from: ClassVar[str] = "rankgate.decisions.gating.verdict_document:verdict_document"
     report_from: ClassVar[str] = "rankgate.decisions.gating.verdict_document:page_document"
     order: ClassVar[int] = 0
@@ -267,7 +253,7 @@ class Verdict(Result):
             "methods": list(self.methods),
             "level": self.level,
             "looks": self.looks,
-            "flip_rate": self.again.to_dict() if self.again else None,
+            "flip_rate": encode(self.again),
             **({"subset": list(self.subset)} if self.subset else {}),
         }
 
@@ -289,7 +275,7 @@ class Verdict(Result):
             exit=exit_word if values["verdict"] == "inconclusive" else "inconclusive",
             names=(values["baseline"], values["candidate"]),
             lost=tuple(values["queries"]),
-            again=FlipRate.from_dict(flip_rate) if (flip_rate := values.get("flip_rate")) else None,
+            again=FlipRate(**decode(FlipRate, flip_rate)) if (flip_rate := values.get("flip_rate")) else None,
             counted=tuple(values.get("states", ())),
             compared=tuple(values.get("means", ())),  # older results have no such field
             subset=tuple(values.get("subset", ())),
@@ -304,9 +290,6 @@ class Verdict(Result):
             for input_name, digest in self.hashes.items()
             if digest
         )
-
-    def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([result.to_dict() for result in self.rules])
 
 
 def exit_code(verdict: str, if_inconclusive: str) -> int:

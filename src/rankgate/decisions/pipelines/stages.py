@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, field
-from typing import Any, ClassVar, Self
+from dataclasses import field
+from typing import ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import frame
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import make_printable
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View, fill
 from rankgate.core.present.number_formats import count_noun, format_correction, format_interval
-from rankgate.core.value_types import JsonObject, Schema
+from rankgate.core.value_types import JsonObject
 from rankgate.data.query_latencies import complete_bounds
 from rankgate.decisions.comparison.comparison_columns import METRICS as FIGURES
 from rankgate.decisions.comparison.inference import describe_method
@@ -51,28 +50,22 @@ STEPS = Columns(
     Column("against", pl.String, "the stage that it is compared with"),
     FIGURES,
 )
-_FIGURES = (
-    "target",
-    "k",
-    "depth",
-    "queries",
-    "best",
-    "test",
-    "interval",
-    "level",
-    "correction",
-    "seed",
-    "resamples",
-)
-_TABLES: Mapping[str, Schema] = {
-    "means": MEANS,
-    "ceilings": CEILINGS,
-    "steps": STEPS,
-    "moves": MOVES,
-    "mix": MIX,
-    "losses": LOSSES,
-    "latency": LATENCY,
-}
+
+
+@dataclass(frozen=True)
+class StageInput:
+    """A stage and its run.
+
+    Attributes:
+        name: the name of the stage.
+        kind: ``retrieves`` (the first stage, and each that has candidates that the stage before
+            lacks), ``approximates`` or ``reranks``.
+        sha256: the SHA-256 of the run.
+    """
+
+    name: str
+    kind: str
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -80,11 +73,8 @@ class Pipeline(Result):
     """Stages of a ranking, from the first retrieval to the last reranker.
 
     Attributes:
-        stages: their names, in order.
-        kinds: ``retrieves`` (the first, and each that has candidates that the stage before lacks),
-            ``approximates`` or ``reranks``.
+        stage_inputs: the stages, in order.
         qrels, qrels_sha256: the judgments.
-        run_sha256: the SHA-256 of each run.
         convention: name, axes and hash.
         target: the metric of the ceiling.
         k: its cutoff, and that of the mix of labels.
@@ -105,6 +95,11 @@ class Pipeline(Result):
     """
 
     kind: ClassVar[str] = "stages"
+    KEYS: ClassVar[Mapping[str, str]] = {
+        "stage_inputs": "stages",
+        "qrels": "qrels.name",
+        "qrels_sha256": "qrels.sha256",
+    }
     order: ClassVar[int] = 30
     charts: ClassVar[Mapping[str, str]] = {
         "stages": "rankgate.decisions.pipelines.charts.stage_chart:draw_stages"
@@ -164,11 +159,9 @@ class Pipeline(Result):
         ),
     )
 
-    stages: tuple[str, ...]
-    kinds: tuple[str, ...]
+    stage_inputs: tuple[StageInput, ...]
     qrels: str
     qrels_sha256: str
-    run_sha256: tuple[str, ...]
     convention: JsonObject
     target: str
     k: int
@@ -196,39 +189,15 @@ class Pipeline(Result):
         """The stages by name."""
         return f"Stages: {', '.join(self.stages)}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        stages = zip(self.stages, self.kinds, self.run_sha256, strict=True)
-        return {
-            **self.head(),
-            "stages": [{"name": n, "kind": kind, "sha256": sha} for n, kind, sha in stages],
-            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
-            "convention": dict(self.convention),
-            **{name: getattr(self, name) for name in _FIGURES},
-            **{name: getattr(self, name).to_dicts() for name in _TABLES},
-            "bottleneck": asdict(self.bottleneck) if self.bottleneck else None,
-            "warnings": list(self.warnings),
-        }
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """The names of the stages, in order."""
+        return tuple(stage.name for stage in self.stage_inputs)
 
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``."""
-        stages, bottleneck_values = values["stages"], values["bottleneck"]
-        tables: dict[str, Any] = {
-            name: frame(values.get(name, []), schema) for name, schema in _TABLES.items()
-        }
-        return cls(
-            stages=tuple(stage["name"] for stage in stages),
-            kinds=tuple(stage["kind"] for stage in stages),
-            qrels=values["qrels"]["name"],
-            qrels_sha256=values["qrels"]["sha256"],
-            run_sha256=tuple(stage["sha256"] for stage in stages),
-            convention=values["convention"],
-            bottleneck=Bottleneck(**bottleneck_values) if bottleneck_values else None,
-            warnings=tuple(values["warnings"]),
-            **tables,
-            **{name: values[name] for name in _FIGURES},
-        )
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kind of each stage: ``retrieves``, ``approximates`` or ``reranks``."""
+        return tuple(stage.kind for stage in self.stage_inputs)
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -238,10 +207,9 @@ class Pipeline(Result):
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:
         """Judgments, and the run after each stage."""
-        runs = zip(self.stages, self.run_sha256, strict=True)
         return (
             (self.qrels, "judgments", self.qrels_sha256),
-            *((name, "run", digest) for name, digest in runs),
+            *((stage.name, "run", stage.sha256) for stage in self.stage_inputs),
         )
 
     @property

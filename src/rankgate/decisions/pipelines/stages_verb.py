@@ -34,7 +34,7 @@ from rankgate.decisions.pipelines.stage_figures import (
 )
 from rankgate.decisions.pipelines.stage_run import rerank_depth
 from rankgate.decisions.pipelines.stage_runner import LivePipeline, is_pipeline
-from rankgate.decisions.pipelines.stages import CEILINGS, STEPS, Pipeline
+from rankgate.decisions.pipelines.stages import CEILINGS, STEPS, Pipeline, StageInput
 from rankgate.measurement.evaluation.ceilings import (
     best_ranking_values,
     ceiling,
@@ -207,11 +207,11 @@ def _pipeline(
     )
     first = systems[0]
     return Pipeline(
-        tuple(system.name for system in systems),
-        kinds,
+        tuple(
+            StageInput(system.name, kind, system.sha256) for system, kind in zip(systems, kinds, strict=True)
+        ),
         first.qrels,
         first.qrels_sha256,
-        tuple(system.sha256 for system in systems),
         first.convention,
         aim[0],
         k,

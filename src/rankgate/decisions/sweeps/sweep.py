@@ -186,6 +186,7 @@ class Sweep(Result):
     """
 
     kind: ClassVar[str] = "sweep"
+    main_table: ClassVar[str] = "point_rows"
     label: ClassVar[str] = "Sweep"
     order: ClassVar[int] = 28
     charts: ClassVar[Mapping[str, str]] = {
@@ -364,7 +365,8 @@ class Sweep(Result):
             "variance)."
         )
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def point_rows(self) -> pl.DataFrame:
         """A row for each point: dials, state, means with intervals, latency."""
         return pl.DataFrame([_row(point, self) for point in self.points], infer_schema_length=None)
 

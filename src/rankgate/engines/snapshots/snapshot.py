@@ -7,20 +7,18 @@ The result of ``snapshot`` is an engine's results for every query, as a run. The
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import encode
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
 from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, View, fill
 from rankgate.core.present.number_formats import UNDEFINED, count_noun
 from rankgate.data import Run
-from rankgate.data.formats.run_companions import CAUTIONS_KEY
 from rankgate.data.query_latencies import (
     SHARES_TO_LARGEST,
     Bounds,
@@ -161,6 +159,7 @@ class Snapshot(Result):
     """
 
     kind: ClassVar[str] = "snapshot"
+    DERIVED: ClassVar[tuple[str, ...]] = ("cautions",)
     label: ClassVar[str] = "Snapshot of an engine"
     order: ClassVar[int] = 29
     headline_text: ClassVar[str] = (
@@ -210,7 +209,7 @@ class Snapshot(Result):
     output: str | None = None
     lost: tuple[str, ...] = ()
     plain_secrets: tuple[str, ...] = ()
-    run: Run | None = field(default=None, compare=False, repr=False)
+    run: Run | None = field(default=None, compare=False, repr=False, metadata={"stored": False})
 
     @property
     def failed(self) -> bool:
@@ -274,11 +273,6 @@ class Snapshot(Result):
     def cautions(self) -> dict[str, str]:
         """The notices that every result of the run's scores also has, by code."""
         return {notice.code: notice.text for notice in self.notices if notice.code in _RUN_CAUTIONS}
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, without the rows of the run."""
-        values = {field_.name: encode(getattr(self, field_.name)) for field_ in fields(self)[:-1]}
-        return {**self.head(), **values, CAUTIONS_KEY: self.cautions}
 
 
 def _notices(result: Snapshot) -> list[Notice]:

@@ -45,14 +45,14 @@ class DoctorFinding:
         name: its name.
         status: works, missing (some commands would fail), wrong (it exists and fails), or advice.
         words: the finding.
-        mend: the remedy; empty if none is needed.
+        fix: the remedy; empty if none is needed.
     """
 
     area: str
     name: str
     status: Status
     words: str
-    mend: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class DoctorReport(Result):
         View(
             "findings",
             "{area}",
-            ("status", "name", ("words", "; to fix it: ", "mend")),
+            ("status", "name", ("words", "; to fix it: ", "fix")),
             headers={"name": "what", "words": "found"},
             formats={"status": _STATUS_LABELS.__getitem__},
             table_key="area",
@@ -88,7 +88,7 @@ class DoctorReport(Result):
 
     def csv_rows(self) -> PlainRows:
         """Every finding."""
-        rows = [(f.area, f.name, f.status, f.words, f.mend) for f in self.findings]
+        rows = [(f.area, f.name, f.status, f.words, f.fix) for f in self.findings]
         return PlainRows(("area", "name", "status", "found", "to fix it"), rows)
 
     @property
@@ -286,13 +286,13 @@ class Practice:
         least: the smallest team that should have it.
         seen: a function of the folder and its policy: the evidence of the practice; empty if there
             is none.
-        mend: the first step of the remedy.
+        fix: the first step of the remedy.
     """
 
     name: str
     least: str
     seen: Callable[[Path, Policy | None], str]
-    mend: str
+    fix: str
 
 
 def check_practices(team: str, folder: Path, policy: Policy | None) -> Iterator[DoctorFinding]:
@@ -313,7 +313,7 @@ def check_practices(team: str, folder: Path, policy: Policy | None) -> Iterator[
             practice.name,
             "works" if sign else "advice",
             sign or "no file in the folder suggests it",
-            "" if sign else practice.mend,
+            "" if sign else practice.fix,
         )
 
 

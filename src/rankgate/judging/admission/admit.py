@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -97,6 +97,7 @@ class JudgeAdmission(Result):
     """
 
     kind: ClassVar[str] = "admission"
+    DERIVED: ClassVar[tuple[str, ...]] = ("verdict",)
     main_table: ClassVar[str] = "bias.confusion"
     label: ClassVar[str] = "Does the judge agree with people?"
     charts: ClassVar[Mapping[str, str]] = {
@@ -220,21 +221,6 @@ class JudgeAdmission(Result):
         """The requirements."""
         rows = [(d.name, d.status, d.value, d.low, d.high, d.asked) for d in self.demands]
         return PlainRows(("requirement", "status", "value", "low", "high", "required"), rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        values = {**self.head(), "verdict": self.verdict, **super().to_dict()}
-        for coefficient in values["coefficients"].values():  # the level of all admissions
-            del coefficient["level"], coefficient["undefined"]
-        return values
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The result that ``to_dict`` was called on."""
-        coefficients = {name: {"level": _LEVEL, **e} for name, e in values["coefficients"].items()}
-        # a count stays a whole number; other figures are floats
-        demands = tuple(Demand(**fields) for fields in values["demands"])
-        return replace(super().from_dict({**values, "coefficients": coefficients}), demands=demands)
 
 
 METRICS = ("nDCG@10",)

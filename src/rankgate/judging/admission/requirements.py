@@ -58,10 +58,10 @@ class Demand:
     name: str
     status: Answer
     reason: str
-    value: float | None = None
+    value: int | float | None = None
     low: float | None = None
     high: float | None = None
-    asked: float | None = None
+    asked: int | float | None = None
 
 
 def check_demands(

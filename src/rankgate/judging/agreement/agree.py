@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import decode, encode, frame
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_map import map_columns
@@ -25,7 +24,6 @@ from rankgate.judging.agreement.agreement_coefficients import (
 )
 from rankgate.judging.agreement.rated_pairs import rated_pairs
 from rankgate.judging.agreement.rater_resampling import COMPONENT_SHARES, EFFECTS, RaterResampling
-from rankgate.measurement.stats.rater_agreement import Agreement
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Schema
@@ -91,6 +89,7 @@ class RaterAgreement(Result):
     """
 
     kind: ClassVar[str] = "agreement"
+    KEYS: ClassVar[Mapping[str, str]] = {"found": ""}
     csv_table: ClassVar = "coefficient_table"
     main_table: ClassVar[str] = "found.raters"
     label: ClassVar[str] = "Agreement of raters"
@@ -203,41 +202,6 @@ class RaterAgreement(Result):
     def coefficient_table(self) -> pl.DataFrame:
         """The coefficients: the columns of `COEFFICIENT_VALUES`."""
         return coefficient_table(self.found.coefficients)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        figures = self.found
-        return {
-            **self.head(),
-            "ratings": figures.name,
-            "counts": dict(figures.counts),
-            "alarms": [encode(alarm) for alarm in self.alarms],
-            "coefficients": {
-                name: encode(
-                    {
-                        "value": coefficient.value,
-                        "low": coefficient.low,
-                        "high": coefficient.high,
-                        "level": coefficient.level,
-                    }
-                )
-                for name, coefficient in figures.coefficients.items()
-            },
-            **{name: encode(getattr(figures, name)) for name in _TABLES},
-            "effect": encode(self.effect),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The result that ``to_dict`` was called on."""
-        coefficients = {name: Agreement.from_dict(fields) for name, fields in values["coefficients"].items()}
-        tables = {name: frame(values[name], schema) for name, schema in _TABLES.items()}
-        effect = values["effect"]
-        return cls(
-            Agreements(values["ratings"], values["counts"], coefficients=coefficients, **tables),
-            tuple(Alarm(**fields) for fields in values["alarms"]),
-            RaterResampling(**decode(RaterResampling, effect)) if effect else None,
-        )
 
 
 def agree(

@@ -89,6 +89,7 @@ class Agreements:
         periods: the columns of `PERIODS`.
     """
 
+    KEYS: ClassVar[Mapping[str, str]] = {"name": "ratings"}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "grades": GRADES,
         "raters": RATERS,

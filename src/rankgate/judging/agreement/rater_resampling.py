@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,6 @@ from rankgate.core.declare import Draws
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, run_notices
-from rankgate.core.present.codec import encode_fields
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, P_VALUE
 from rankgate.core.present.result_frames import make_frame
@@ -328,10 +327,6 @@ class RaterResampling:
             for effect, share in c.shares.items()
         ]
         return make_frame(rows, COMPONENT_SHARES)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return encode_fields(self)
 
 
 def resample_raters(

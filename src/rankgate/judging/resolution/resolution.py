@@ -303,6 +303,7 @@ class ResolvedJudgments(Result):
     """
 
     kind: ClassVar[str] = "resolution"
+    main_table: ClassVar[str] = "judged_pairs"
     label: ClassVar[str] = "Judgments made of ratings"
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"unresolved": _UNRESOLVED}
     headline_text: ClassVar[str] = (
@@ -380,13 +381,15 @@ class ResolvedJudgments(Result):
 
     def csv_rows(self) -> PlainRows:
         """The judgments, including the columns of a sample."""
-        table = self._table()
+        table = self.judged_pairs
         sample = (name for name in ("stratum", "inclusion") if name in table.columns)
         header = ("query_id", "doc_id", "grade", *sample)
         grades = column_texts(table["grade"], format_exact)
         return PlainRows(header, table.with_columns(grades).select(header).rows(), data=True)
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def judged_pairs(self) -> pl.DataFrame:
+        """The judgments as a frame, without rows if no pair was resolved."""
         return self.qrels.table if self.qrels else pl.DataFrame(schema=_JUDGED)
 
     def _order(self) -> tuple[str, ...]:

@@ -135,6 +135,7 @@ class Sheets(Result):
     """
 
     kind: ClassVar[str] = "sheets"
+    main_table: ClassVar[str] = "documents_by_rater"
     label: ClassVar[str] = "Rating sheets"
     headline_text: ClassVar[str] = "{tables:n rating sheet}, scale {scale}, seed {seed:d}"
     layout: ClassVar[Layout] = (View(), "documents that two raters or more have: {doubled:,}")
@@ -189,7 +190,8 @@ class Sheets(Result):
         ]
         return PlainRows(("rater", "query_id", "doc_id"), rows)
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def documents_by_rater(self) -> pl.DataFrame:
         """A row for each rater: ``rater``, ``documents``."""
         rows = [(name, len(rows)) for name, (_, rows) in self.tables.items()]
         return pl.DataFrame(rows, ["rater", "documents"], orient="row")

@@ -7,8 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, ClassVar
 
-import polars as pl
-
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
@@ -72,6 +70,7 @@ class StoreCheck(Result):
     """
 
     kind: ClassVar[str] = "store_check"
+    main_table: ClassVar[str] = "findings"
     headline_text: ClassVar[str] = "{store}: {findings:n problem}"
     layout: ClassVar[Layout] = (View(first=50, prose=True),)
 
@@ -82,10 +81,6 @@ class StoreCheck(Result):
     def outcome(self) -> str:
         """Fail if there is a problem."""
         return "fail" if self.findings else "pass"
-
-    def _table(self) -> pl.DataFrame:
-        names = dict.fromkeys(("code", "subject", "problem"), pl.String)
-        return pl.DataFrame([vars(finding) for finding in self.findings], names)
 
 
 def check_store(store: Store) -> StoreCheck:

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import polars as pl
-
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.layout import Layout, View
@@ -39,6 +37,7 @@ class StoreListing(Result):
     """
 
     kind: ClassVar[str] = "store_listing"
+    main_table: ClassVar[str] = "rows"
     layout: ClassVar[Layout] = (View(),)
 
     store: str
@@ -49,9 +48,6 @@ class StoreListing(Result):
     def headline(self) -> str:
         """The number of rows."""
         return f"{count_plural(len(self.rows), self.what)} in {self.store}"
-
-    def _table(self) -> pl.DataFrame:
-        return pl.DataFrame(list(self.rows), infer_schema_length=None)
 
 
 def add_project(

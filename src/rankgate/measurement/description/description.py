@@ -340,6 +340,7 @@ class Descriptions(Result):
     """Some files, and what they have in common."""
 
     kind: ClassVar[str] = "description"
+    main_table: ClassVar[str] = "file_hashes"
     label: ClassVar[str] = "What the files hold"
     document_from: ClassVar[str] = (
         "rankgate.measurement.description.description_document:description_document"
@@ -350,6 +351,8 @@ class Descriptions(Result):
     overlaps: tuple[SharedIds, ...]
     holes: tuple[JudgedDepth, ...]
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def file_hashes(self) -> pl.DataFrame:
+        """A row for each file: ``file``, ``format``, ``bytes``, ``sha256``."""
         rows = [(file.file, file.format, file.bytes, file.sha256) for file in self.files]
         return pl.DataFrame(rows, ["file", "format", "bytes", "sha256"], orient="row")

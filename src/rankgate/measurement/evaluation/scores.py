@@ -13,6 +13,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.codec import encode
 from rankgate.core.present.columns import Columns
 from rankgate.core.present.number_formats import count_noun, finite_or_none
 from rankgate.core.present.result_frames import make_frame
@@ -270,7 +271,7 @@ class Scores(Result):
             "name": scores.run,
             "tag": scores.tag,
             "mean": {label: finite_or_none(scores.means[label]) for label in self.metrics},
-            "counts": scores.counts.to_dict(),
+            "counts": encode(scores.counts),
         }
         if scores.groups:
             values["groups"] = {label: sums.to_dict() for label, sums in scores.groups.items()}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, fields
-from typing import TYPE_CHECKING, Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, ClassVar
 
 from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
@@ -39,6 +39,8 @@ class Step:
         query_after: its value after.
     """
 
+    DERIVED: ClassVar[tuple[str, ...]] = ("effect",)
+
     axes: tuple[str, ...]
     begin: tuple[str, ...]
     end: tuple[str, ...]
@@ -58,10 +60,6 @@ class Step:
     def moves(self) -> bool:
         """True if the step changes a value of this run."""
         return bool(self.moved) or self.before != self.after
-
-    def to_dict(self) -> dict[str, Any]:
-        """The step as plain values for JSON."""
-        return {**asdict(self), "effect": self.effect}
 
 
 def path_steps(

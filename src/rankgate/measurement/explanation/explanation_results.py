@@ -8,7 +8,6 @@ conventions and cutoffs that give a reported value.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any, ClassVar
 
 import polars as pl
@@ -134,6 +133,7 @@ class Explanation(Result):
     """
 
     kind: ClassVar[str] = "explanation"
+    main_table: ClassVar[str] = "rows"
     document_from: ClassVar[str] = (
         "rankgate.measurement.explanation.explanation_documents:explanation_document"
     )
@@ -174,9 +174,6 @@ class Explanation(Result):
     def heading(self) -> str:
         """Metric, run and query."""
         return f"{self.metric} of {self.run} for query {self.query_id}"
-
-    def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([asdict(row) for row in self.rows], infer_schema_length=None)
 
 
 @dataclass(frozen=True)
@@ -223,6 +220,7 @@ class Reconciliation(Result):
     """
 
     kind: ClassVar[str] = "reconciliation"
+    main_table: ClassVar[str] = "means_by_convention"
     document_from: ClassVar[str] = (
         "rankgate.measurement.explanation.explanation_documents:reconciliation_document"
     )
@@ -243,7 +241,9 @@ class Reconciliation(Result):
         """Metric and run."""
         return f"{self.metric} of {self.run} under all conventions"
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def means_by_convention(self) -> pl.DataFrame:
+        """A row for each convention: ``convention``, ``value``."""
         rows = [(name, group.value) for group in self.groups for name in group.conventions]
         return pl.DataFrame(rows, {"convention": pl.String, "value": pl.Float64}, orient="row")
 
@@ -265,6 +265,7 @@ class Bridge(Result):
     """
 
     kind: ClassVar[str] = "bridge"
+    main_table: ClassVar[str] = "steps"
     document_from: ClassVar[str] = "rankgate.measurement.explanation.explanation_documents:bridge_document"
     order: ClassVar[int] = 61
 
@@ -282,9 +283,6 @@ class Bridge(Result):
     def heading(self) -> str:
         """Metric, run and both conventions."""
         return f"{self.metric} of {self.run}: {self.begin['name']} to {self.end['name']}"
-
-    def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([step.to_dict() for step in self.steps], infer_schema_length=None)
 
 
 @dataclass(frozen=True)
@@ -322,6 +320,7 @@ class Finding(Result):
     """
 
     kind: ClassVar[str] = "finding"
+    main_table: ClassVar[str] = "matches"
     document_from: ClassVar[str] = "rankgate.measurement.explanation.explanation_documents:finding_document"
     order: ClassVar[int] = 61
 
@@ -343,6 +342,8 @@ class Finding(Result):
         """The value that was looked for."""
         return f"The conventions that give {self.metric} = {self.reported} for {self.run}"
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def matches(self) -> pl.DataFrame:
+        """A row for each fit, or for each of the nearest: ``metric``, ``mean``, ``conventions``."""
         rows = [(fit.metric, fit.mean, list(fit.conventions)) for fit in self.fits or self.nearest]
         return pl.DataFrame(rows, ["metric", "mean", "conventions"], orient="row")

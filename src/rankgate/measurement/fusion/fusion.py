@@ -103,6 +103,7 @@ class Fusion(Result):
     """
 
     kind: ClassVar[str] = "fusion"
+    main_table: ClassVar[str] = "fused_rows"
     label: ClassVar[str] = "Fusion of runs"
     order: ClassVar[int] = 28
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"sources": SOURCES}
@@ -231,5 +232,7 @@ class Fusion(Result):
         """Restore a fusion from ``to_dict``, without rows."""
         return replace(super().from_dict(values), known=tuple(values["sha256"]))
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def fused_rows(self) -> pl.DataFrame:
+        """The rows of the fused run, or its sources where it was read from JSON."""
         return self.sources if self.run is None else self.run.table

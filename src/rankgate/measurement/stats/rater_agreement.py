@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -427,15 +428,8 @@ class Agreement:
     value: float
     low: float
     high: float
-    level: float
-    undefined: float = 0.0
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, float | None]) -> Agreement:
-        """Make it from plain values, in which an undefined number is None."""
-        nan = float("nan")
-        numbers = {name: nan if value is None else value for name, value in values.items()}
-        return cls(**numbers)
+    level: float = 0.95
+    undefined: float = field(default=0.0, metadata={"stored": False})
 
 
 def intervals(

@@ -43,6 +43,7 @@ class ShownLists(Result):
     """
 
     kind: ClassVar[str] = "shown_lists"
+    main_table: ClassVar[str] = "run.table"
     csv_table: ClassVar = None
     label: ClassVar[str] = "Lists that users were shown"
     order: ClassVar[int] = 63
@@ -82,10 +83,6 @@ class ShownLists(Result):
     def variant_text(self) -> str:
         """The variant of the searches, as the end of a sentence."""
         return f" of variant {self.variant}" if self.variant else ""
-
-    def _table(self) -> pl.DataFrame:
-        assert self.run is not None
-        return self.run.table
 
 
 Choice = Literal["frequent", "latest", "average"]

@@ -348,8 +348,8 @@ class Endpoint:
                 "route": self.route.name,
                 "form_again": None,
             }
-            mendable = refused.status in _FORM_STATUSES or refused.code in _TYPING_CODES
-            if self.route.method == "POST" and mendable and raw_values:
+            correctable = refused.status in _FORM_STATUSES or refused.code in _TYPING_CODES
+            if self.route.method == "POST" and correctable and raw_values:
                 values["form_again"] = self._form_again(request, identity, refused, raw_values)
             html = render_template("refused.html", **values)
             response = Response(html, refused.status, headers, "text/html")

@@ -39,7 +39,7 @@ class Found:
     Attributes:
         what: the message with its figures.
         count: the number of affected rows, queries or ids.
-        mend: the remedy.
+        fix: the remedy.
         example: one of the affected rows, queries or ids.
         row: the first affected row of the table; None if there is no row.
         line: the line of that row, if the line is known but the row is not.
@@ -48,7 +48,7 @@ class Found:
 
     what: str
     count: int
-    mend: str
+    fix: str
     example: str = ""
     row: int | None = None
     line: int | None = None

@@ -33,9 +33,9 @@ _GUARDS = {"apostrophe": rb"'[-=+@]", "blank": rb" [-=+@]", "formula": rb"(?:[=@
 def _find_byte_order_mark(file_start: FileStart) -> Iterator[Found]:
     if file_start.head.startswith(BOM):
         yield Found(
-            "the file begins with a byte order mark, which is ignored",
+            "the file begins with a byte order mark",
             1,
-            "nothing needs to be done here; other tools read it as part of the first name",
+            "rankgate ignores it; other tools may read it as part of the first name",
             line=1,
         )
 
@@ -49,7 +49,7 @@ def _find_line_ends(file_start: FileStart) -> Iterator[Found]:
         yield Found(
             f"Windows line ends (CR LF) on {count_noun(windows_count, 'line')}{mixed_note}",
             windows_count,
-            "nothing needs to be done here; other tools may keep the CR in the last column",
+            "rankgate ignores it; other tools may keep the CR in the last column",
             line=1 + file_start.head.split(b"\r\n", 1)[0].count(b"\n"),
         )
 
@@ -133,7 +133,7 @@ def _find_blanks(file_start: FileStart) -> Iterator[Found]:
     problem = "with a blank before a sign that begins a formula, "
     if file_start.guarded:
         problem += "as Quepid guards them; the blank is removed when the file is read"
-        remedy = "nothing needs to be done here"
+        remedy = "rankgate reads it correctly; ignore this"
         yield from _find_guarded(file_start, "blank", problem, remedy, "note")
     else:
         problem += "a guard that stays a part of the id or text"
@@ -158,8 +158,8 @@ _REPORTED_ELSEWHERE = "without judgments"  # the checks of judgments report thes
 @check("unreadable", "error", "failure", "The file cannot be read in its format.")
 def _find_unreadable(error: InputError) -> Iterator[Found]:
     if error.suggestions:
-        problem, mend = error.problem.split(";")[0], f"add {error.suggestions[0]} if this is right"
-        yield Found(problem, 1, mend, line=error.line)
+        problem, fix = error.problem.split(";")[0], f"add {error.suggestions[0]} if this is right"
+        yield Found(problem, 1, fix, line=error.line)
         return
     yield Found(error.problem.rstrip("."), 1, "", line=error.line)
 
@@ -173,18 +173,15 @@ def _find_unreadable(error: InputError) -> Iterator[Found]:
 def _find_rated_only(contents: FileContents) -> Iterator[Found]:
     for note in contents.notes:
         if _RATED_ONLY in note.what:
-            yield _make_finding(
-                note,
-                "nothing needs to be done: they are not part of the run here, nor should they be elsewhere",
-            )
+            yield _make_finding(note, "ignore this: they are not part of the run")
 
 
 @check("seen", "note", "contents", "The reader saw or did something worth a note.")
 def _find_notes(contents: FileContents) -> Iterator[Found]:
     for note in contents.notes:
         if _RATED_ONLY not in note.what and not note.what.endswith(_REPORTED_ELSEWHERE):
-            yield _make_finding(note, "nothing needs to be done if this is as it should be")
+            yield _make_finding(note, "if this is intended, ignore it")
 
 
-def _make_finding(note: Note, mend: str) -> Found:
-    return Found(f"{note.count:,} {note.what}", note.count, mend, note.examples[0] if note.examples else "")
+def _make_finding(note: Note, fix: str) -> Found:
+    return Found(f"{note.count:,} {note.what}", note.count, fix, note.examples[0] if note.examples else "")

@@ -92,7 +92,7 @@ def _find_missing_queries(scored_run: ScoredRun) -> Iterator[Found]:
         count, examples, severity = match.only_right, match.right_examples, "note"
         noun = count_noun(match.right, "query")
         message = f"{count:,} of {noun} of the run without judgments: they are not scored"
-        fix = "nothing needs to be done; judge them if they matter"
+        fix = "judge them if they matter; otherwise ignore this"
     if message:
         yield Found(message, count, fix, f"queries {first_few(pl.Series(examples), 3)}", severity=severity)
 

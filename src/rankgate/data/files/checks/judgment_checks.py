@@ -85,7 +85,7 @@ def _find_unrated_pairs(qrels: RawQrels) -> Iterator[Found]:
         yield Found(
             f"{count_noun(len(rows), 'pair')} without a grade: they are unrated, which is not grade 0",
             len(rows),
-            "nothing needs to be done; judge them if they matter",
+            "judge them if they matter; otherwise ignore this",
             _format_pair(rows),
             row=int(rows["row"][0]),
         )
@@ -180,7 +180,7 @@ def _find_fractions(qrels: RawQrels) -> Iterator[Found]:
             f"{count_noun(count, 'grade')} with a fraction ({_format_grades(grades['grade'])}): trec_eval "
             "and similar tools cut fractions off",
             count,
-            "nothing needs to be done here; round them for tools that read whole grades",
+            "rankgate keeps fractions; round them for tools that read whole grades only",
             row=_first_row(qrels, pl.col("grade") != pl.col("grade").round()),
         )
 
@@ -252,7 +252,7 @@ def _find_single_grade(qrels: RawQrels) -> Iterator[Found]:
             f"all {count_noun(count, 'judgment')} have grade {grade:g}: no document is judged irrelevant, so "
             "unjudged documents decide the values",
             count,
-            "nothing needs to be done; read metrics over judged documents only, such as bpref, with care",
+            "be careful with metrics that use judged documents only, such as bpref; otherwise ignore this",
         )
 
 
@@ -356,7 +356,7 @@ def _find_near_copies(queries: pl.DataFrame) -> Iterator[Found]:
     )
 
 
-def _find_same_key(same_key: pl.DataFrame, problem: str, mend: str) -> Iterator[Found]:
+def _find_same_key(same_key: pl.DataFrame, problem: str, fix: str) -> Iterator[Found]:
     """One finding for all queries that share a key with another query."""
     if same_key.is_empty():
         return
@@ -364,7 +364,7 @@ def _find_same_key(same_key: pl.DataFrame, problem: str, mend: str) -> Iterator[
     yield Found(
         f"{count_noun(len(same_key), 'query')} with {problem}",
         len(same_key),
-        mend,
+        fix,
         f"queries {first_few(first_group['query_id'])} with {count_noun(first_group['n'][0], 'document')}",
         row=int(first_group["row"][1]),
     )
@@ -411,7 +411,7 @@ def _find_rated_again(ratings: Ratings) -> Iterator[Found]:
             f"{count_noun(len(repeated_rows), 'rating')} of a pair by a rater who rated it before: the later "
             "one counts",
             len(repeated_rows),
-            "nothing needs to be done if they are corrections",
+            "ignore this if they are corrections",
             "query {}, document {}, rater {}".format(*repeated_rows.select(*PAIR, "rater").row(0)),
             row=int(repeated_rows["row"][0]),
         )
@@ -426,7 +426,7 @@ def _find_missing_grades(ratings: Ratings) -> Iterator[Found]:
         yield Found(
             f"{count_noun(len(table), 'rating')} without a grade{reason_text}: unrated, not grade 0",
             len(table),
-            "nothing needs to be done; rankgate resolve leaves them out",
+            "ignore this: rankgate resolve leaves them out",
             row=int(table["row"][0]),
         )
 

@@ -85,8 +85,7 @@ def _find_short_lists(run: RawRun) -> Iterator[Found]:
         f"{count_noun(len(short_lists), 'query')} of {len(lengths):,} with fewer than the "
         f"{count_noun(full_length, 'document')} that the others have",
         len(short_lists),
-        "nothing needs to be done if the system found no more; otherwise look for errors or timeouts of "
-        "these queries",
+        "ignore this if the system found no more documents; otherwise look for errors and timeouts",
         f"query {run.query_ids[shortest]} has {lengths[shortest]:,}",
         row=int(run.rows[run.starts[shortest]]),
     )
@@ -163,7 +162,7 @@ def _find_rank_order(run: RawRun) -> Iterator[Found]:
             f"{count_noun(int(has_repeated_rank.sum()), 'row')} with the rank of another document of the "
             "query",
             int(has_repeated_rank.sum()),
-            "nothing needs to be done, as the score decides; but check how the ranks were made",
+            "scores decide the ranking, but check how the ranks were made",
             row=int(rows[int(has_repeated_rank.argmax())]),
             severity="note",
         )
@@ -182,7 +181,7 @@ def _find_file_order(run: RawRun) -> Iterator[Found]:
         f"{count_noun(count, 'row')} in {count_noun(queries, 'query')} with a higher score than the row "
         "before: the file is not in the order of its scores, which decide the ranking",
         count,
-        "nothing needs to be done if the scores are right; sort the file for tools that take its order",
+        "ignore this if the scores are right; sort the file for tools that use its order",
         _format_neighbours(run, run.rows[position - 1], run.rows[position]),
         row=int(run.rows[position]),
     )
@@ -266,7 +265,7 @@ def _find_single_precision_ties(run: RawRun) -> Iterator[Found]:
             f"{count_noun(int(is_near.sum()), 'score')} different from the one before only beyond single "
             "precision: trec_eval up to 9.0.8 takes them for ties",
             int(is_near.sum()),
-            "nothing needs to be done here; --convention trec9 gives what those versions give",
+            "use --convention trec9 for the values of those versions; otherwise ignore this",
             _format_neighbours(run, first, second),
             row=int(second),
         )

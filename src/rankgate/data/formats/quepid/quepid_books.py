@@ -265,7 +265,7 @@ def read_book_csv(source: InputFile) -> FileContents:
     rows = csv_sheet.rows
     pair_texts = rows.select(pl.format("{}' of query '{}", "doc_id", "query_id")).to_series()
     refuse_repeated(
-        pair_texts, csv_sheet.place, "document", code="duplicate-document", mend="merge the two lines"
+        pair_texts, csv_sheet.place, "document", code="duplicate-document", fix="merge the two lines"
     )
     ratings_rows = (
         rows.with_columns(pl.int_range(pl.len()).alias("row"))

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
@@ -120,6 +120,9 @@ class RampVerdict(Result):
     """
 
     kind: ClassVar[str] = "ramp_verdict"
+    main_table: ClassVar[str] = "rules"
+    KEYS: ClassVar[Mapping[str, str]] = {"status": "exit_code"}
+    DERIVED: ClassVar[tuple[str, ...]] = ("status",)
     label: ClassVar[str] = "Ramp"
     order: ClassVar[int] = 1
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"steps": STEPS, "stages": STAGES}
@@ -198,13 +201,6 @@ class RampVerdict(Result):
         """Notices about the verdict, then the faults of the experiment."""
         ramp_notices = tuple(Notice("ramp", text) for text in self.notes)
         return ramp_notices + (self.experiment.notices if self.experiment else ())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the exit code."""
-        return {**super().to_dict(), "exit_code": self.status}
-
-    def _table(self) -> pl.DataFrame:
-        return pl.DataFrame([rule_result.to_dict() for rule_result in self.rules])
 
 
 def watch(

@@ -207,6 +207,7 @@ class SavedBaselines(Result):
     """
 
     kind: ClassVar[str] = "baselines"
+    main_table: ClassVar[str] = "means_by_baseline"
     layout: ClassVar[Layout] = (
         Sentence("in {single.file}", "single"),
         View("overview", columns=_BASELINES),
@@ -273,7 +274,8 @@ class SavedBaselines(Result):
         rows = [tuple(look.get(name) for name in _LOOKS) for look in reversed(looks)]
         return pl.DataFrame(rows, _LOOKS, orient="row")
 
-    def _table(self) -> pl.DataFrame:
+    @property
+    def means_by_baseline(self) -> pl.DataFrame:
         """A row for each metric: ``baseline``, ``metric``, ``mean``, ``noise``."""
         rows = [
             (baseline.name, metric, mean, baseline.noise.get(metric))
