@@ -12,6 +12,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import encode
 from rankgate.data.logs.interactions import sort_by_user
 from rankgate.data.logs.log_judgments import truth
 from rankgate.data.logs.splits import divide_test, make_masks
@@ -235,4 +236,4 @@ def _part_judgments(
     if rows.is_empty():
         return None
     judgments = truth(replace(log, table=rows), part_rule, name)
-    return judgments if part_rule == rule else replace(judgments, made_by=rule.to_dict())
+    return judgments if part_rule == rule else replace(judgments, made_by=encode(rule))

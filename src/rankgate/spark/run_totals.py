@@ -196,7 +196,7 @@ class RunTotals:
                 "unmatched_queries": self.unmatched_queries,
                 "groups": {name: sums.packed() for name, sums in self.groups.items()},
                 "slices": [[*slice_key, moments.plain()] for slice_key, moments in self.slices.items()],
-                "cautions": self.cautions.to_dict(),
+                "cautions": vars(self.cautions),
             }
         )
 

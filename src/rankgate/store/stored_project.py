@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
     from sqlalchemy import Connection
 
+    from rankgate.core.present.base_result import Result
     from rankgate.core.value_types import JsonObject
     from rankgate.data.collection import Collection
     from rankgate.data.qrels import Qrels, Ratings
@@ -29,14 +30,6 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """The name for the ratings of all batches and of no batch."""
-
-
-class ResultLike(Protocol):
-    """A result, as every verb returns it."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +225,7 @@ class StoredProject(Closing):
             new_batch = batches.add_batch(connection, self.number, name, strategy=strategy)
             return batches.add_pairs(connection, new_batch, pairs)
 
-    def add_result(self, result: ResultLike, name: str = "", summary: JsonObject | None = None) -> int:
+    def add_result(self, result: Result, name: str = "", summary: JsonObject | None = None) -> int:
         """Keep a result; return its number."""
         with self.write() as connection:
             stored_result = stored_results.add_result(

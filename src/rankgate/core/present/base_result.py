@@ -60,10 +60,6 @@ class Notice:
     text: str
     subject: str = ""
 
-    def to_dict(self) -> dict[str, str]:
-        """The notice as plain values."""
-        return {"code": self.code, "text": self.text, "subject": self.subject}
-
 
 def run_notices(run: str, cautions: Mapping[str, str]) -> tuple[Notice, ...]:
     """The cautions of a run as notices, each with a code."""

@@ -12,6 +12,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import encode
 from rankgate.data.qrels import Qrels
 from rankgate.data.table_rows import in_row_order
 
@@ -79,10 +80,6 @@ class Truth:
     def _numbers(self) -> tuple[float, ...]:
         return (*self.weights.values(), *self.least.values(), self.threshold)
 
-    def to_dict(self) -> dict[str, object]:
-        """The rule in plain values."""
-        return {**vars(self), "weights": dict(self.weights), "least": dict(self.least)}
-
 
 def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels:
     """Judgments from a log, one per user and item, with a user's items in time order.
@@ -125,7 +122,7 @@ def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels
     worth = pl.lit(1.0) if rule.grades == "binary" else pl.col("worth")
     grade = pl.when(is_relevant).then(worth).otherwise(0.0).alias("grade")
     table = pairs.select("query_id", "doc_id", grade)
-    return Qrels(table, name=name or log.name, made_by=rule.to_dict(), place=log.place)
+    return Qrels(table, name=name or log.name, made_by=encode(rule), place=log.place)
 
 
 def judgments_of_log(source: InputFile, form: str) -> Qrels:

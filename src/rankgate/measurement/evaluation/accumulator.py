@@ -312,7 +312,7 @@ class Accumulator:
             "means": {label: [*astuple(mean), hits] for label, (mean, hits) in self._seen.means.items()},
             "judged_at": {k: list(astuple(mean)) for k, mean in self._seen.judged_at.items()},
             "lists": lists,
-            "cautions": self._seen.cautions.to_dict(),
+            "cautions": vars(self._seen.cautions),
         }
 
     def result(self) -> dict[str, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -346,10 +346,6 @@ class BatchCautions:
         """The cautions of all batches; a run needs a judged document in only one batch."""
         dropped = {NO_SHARED_DOCUMENT} if self.judged_documents else set()
         return {code: self.texts[code] for code in sorted(self.texts.keys() - dropped)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The cautions as plain values."""
-        return {"texts": dict(self.texts), "judged_documents": self.judged_documents}
 
 
 def refuse_no_shared_document(name: str, cautions: Mapping[str, str]) -> None:

@@ -144,7 +144,7 @@ class _PartitionCut:
 
     def totals(self) -> Columns:
         """The figures of all users so far."""
-        folds = {fold: figures.to_dict() for fold, figures in self._folds.items()}
+        folds = {fold: vars(figures) for fold, figures in self._folds.items()}
         return {"totals": [json.dumps({"stretch": self.number, "folds": folds})]}
 
     def _masks(self, log: Interactions) -> list[FoldMasks]:
@@ -288,10 +288,6 @@ class _FoldFigures:
             low, high = int(times.min()), int(times.max())
             figures["first"] = low if figures["first"] is None else min(figures["first"], low)
             figures["last"] = high if figures["last"] is None else max(figures["last"], high)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The figures in plain values."""
-        return vars(self)
 
 
 LOGS = {TRAIN: "train", VALIDATION: "validation", TEST: "test"}

@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rankgate.data.qrels import Qrels, Ratings, Scale
 from rankgate.data.run import Run
@@ -18,19 +18,12 @@ from rankgate.store.project_collection import project_collection, unknown_in_pro
 if TYPE_CHECKING:
     import polars as pl
 
+    from rankgate.core.present.base_result import Result
     from rankgate.core.value_types import JsonObject
     from rankgate.data.collection import Collection
 
 ALL = "all"
 """The name for the ratings of all batches and of no batch."""
-
-
-class ResultLike(Protocol):
-    """A result, as every verb returns it."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        ...
 
 
 class RemoteProject(Closing):
@@ -198,7 +191,7 @@ class RemoteProject(Closing):
             {"name": name, "about": json.dumps(details), "table": ("table.parquet", out.getvalue())},
         )
 
-    def add_result(self, result: ResultLike, name: str = "", summary: JsonObject | None = None) -> int:
+    def add_result(self, result: Result, name: str = "", summary: JsonObject | None = None) -> int:
         """Keep a result; return its number."""
         json_bytes = json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False).encode()
         fields = {

@@ -9,6 +9,7 @@ from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, RankgateError, UsageError
+from rankgate.core.present.codec import encode
 from rankgate.engines.configuration import ENGINES
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import project_engines
@@ -268,8 +269,8 @@ def _answer_page(request: WebRequest, configuration: Configuration, query: str) 
         "project": request.project.name,
         "engine": configuration.name,
         "query": query,
-        **answer.to_dict(),
-        "missing": _missing_fields(configuration.engine, answer.to_dict()),
+        **encode(answer),
+        "missing": _missing_fields(configuration.engine, encode(answer)),
     }
     return PageReply("engine_answer.html", data)
 

@@ -71,15 +71,6 @@ class LiveAnswer:
     total: int | None = None
     problem: str = ""
 
-    def to_dict(self) -> dict[str, Json]:
-        """Return JSON values."""
-        return {
-            "documents": [vars(document) for document in self.documents],
-            "seconds": self.seconds,
-            "total": self.total,
-            "problem": self.problem,
-        }
-
 
 def live_engine(request: WebRequest, name: str) -> Configuration:
     """An engine of the project of a request, within the limits of the server.
