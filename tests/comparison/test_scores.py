@@ -371,7 +371,7 @@ def test_an_evaluation_goes_into_compare_and_gate_with_all_that_it_was_made_from
     assert verdict.comparison.lists.height, "the lists are made again, as values have none"
     with pytest.raises(UsageError, match="the evaluation has old, new, same: name two of them"):
         rankgate.gate(evaluation)
-    with pytest.raises(UsageError, match="no run is called 'newer'"):
+    with pytest.raises(UsageError, match="unknown run 'newer'"):
         rankgate.compare(evaluation, "newer")
 
 

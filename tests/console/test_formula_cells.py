@@ -81,4 +81,4 @@ def test_a_pool_is_read_as_it_was(files, run):
 def test_a_guarded_table_of_others_is_named_with_the_option(files, run):
     (files / "guarded.csv").write_text(QRELS.replace("=cmd", " =cmd"))
     text = " ".join(run("eval", "guarded.csv", "r.csv", "-m", "RR").out.split())
-    assert "' =cmd' and '=cmd'; make them fit with --ids trim" in text
+    assert "' =cmd' and '=cmd'; match them with --ids trim" in text

@@ -36,9 +36,9 @@ def test_what_is_put_in_is_not_looked_through_for_places():
 @pytest.mark.parametrize(
     ("text", "line", "problem"),
     [
-        ("{{query}}\n{{passage}}", 2, "{{passage}} names nothing"),
-        ("{{query}}\n{{document.}}", 2, "{{document.}} names nothing"),
-        ("{{grades.x}} {{query}} {{document}}", 1, "{{grades.x}} names nothing"),
+        ("{{query}}\n{{passage}}", 2, "unknown placeholder {{passage}}"),
+        ("{{query}}\n{{document.}}", 2, "unknown placeholder {{document.}}"),
+        ("{{grades.x}} {{query}} {{document}}", 1, "unknown placeholder {{grades.x}}"),
         ("{{query}}", None, "no place for the document; write {{document}}"),
         ("{{document}}", None, "no place for the query"),
         ("[user]\n{{query}}\n[user]\n{{document}}", 3, "[user] is repeated"),

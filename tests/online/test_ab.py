@@ -680,4 +680,4 @@ def test_a_table_of_units_without_arms_or_metrics_names_columns(run, tmp_path, m
     lines = [line for line in refused.err.splitlines() if line.startswith("  rankgate ")]
     assert lines == [f"  rankgate online ab shop.csv {line}"]
     assert run(*shlex.split(lines[0])[1:]).code in {0, 3}
-    assert "no KPI is called" in run("online", "ab", "shop.csv", "-m", "nothing").err
+    assert "unknown KPI" in run("online", "ab", "shop.csv", "-m", "nothing").err

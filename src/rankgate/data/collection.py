@@ -278,7 +278,7 @@ class Collection(_FieldValue):
                 problem = f"grades: {label} is {grade!r}, which is not a number."
                 raise UsageError(problem, code="not-a-number")
         if self.selection is not None and self.selection not in SELECTIONS:
-            problem = f"unknown selection {self.selection!r}; there are {', '.join(SELECTIONS)}."
+            problem = f"unknown selection {self.selection!r}; known: {', '.join(SELECTIONS)}."
             raise UsageError(problem, code="unknown-choice")
         _refuse_spark(**{name: getattr(self, name) for name in _LOCAL_TABLES})
         if not isinstance(self.items, Items):
@@ -424,7 +424,8 @@ class Collection(_FieldValue):
             set_fields = getattr(self, holder).stated() if holder else self.stated()
             if inner in set_fields:
                 raise UsageError(
-                    f"{taker} takes no {inner} of a collection, which would change its values; leave it out.",
+                    f"{taker} does not support the collection's {inner}, which would change its values; "
+                    "leave it out.",
                     code="conflicting-options",
                 )
 

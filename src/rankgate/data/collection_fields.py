@@ -159,7 +159,7 @@ _VALUE_TESTS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
         "is the number of items, or a list of their ids.",
     ),
     "flag": (lambda value: isinstance(value, bool), "is true or false."),
-    **dict.fromkeys(("text", "selection"), (_is_text, "is a text in quotes.")),
+    **dict.fromkeys(("text", "selection"), (_is_text, "must be a quoted string.")),
 }
 """By kind of a field, a test of its value and the text of the error."""
 

@@ -42,16 +42,16 @@ def _decode_percents(ids: pl.Series) -> pl.Series:
 
 
 SPELLINGS: Mapping[str, tuple[str, Spelling]] = {
-    "trim": ("without blanks around them", lambda ids: ids.str.strip_chars()),
+    "trim": ("without surrounding blanks", lambda ids: ids.str.strip_chars()),
     "guard": ("without a guard against formulas", lambda ids: ids.str.replace(r"^[' ]([-=+@])", "$1")),
     "percent": ("without percent-encoding", _decode_percents),
-    "nfc": ("in one form of Unicode (NFC)", lambda ids: ids.str.normalize("NFC")),
-    "nfkc": ("in one form of Unicode (NFKC)", lambda ids: ids.str.normalize("NFKC")),
+    "nfc": ("in Unicode form NFC", lambda ids: ids.str.normalize("NFC")),
+    "nfkc": ("in Unicode form NFKC", lambda ids: ids.str.normalize("NFKC")),
     "underscore": ("with _ for a blank", lambda ids: ids.str.replace_all(" ", "_", literal=True)),
     "hyphen": ("with - for a blank", lambda ids: ids.str.replace_all(" ", "-", literal=True)),
-    "case": ("in one case of letters", lambda ids: ids.str.to_lowercase()),
-    "point-zero": ("without .0 at their end", lambda ids: ids.str.replace(r"^(\d+)\.0+$", "$1")),
-    "zeros": ("without zeros before numbers", lambda ids: ids.str.replace_all(r"(^|\D)0+(\d)", "$1$2")),
+    "case": ("in lower case", lambda ids: ids.str.to_lowercase()),
+    "point-zero": ("without a trailing .0", lambda ids: ids.str.replace(r"^(\d+)\.0+$", "$1")),
+    "zeros": ("without leading zeros", lambda ids: ids.str.replace_all(r"(^|\D)0+(\d)", "$1$2")),
 }
 """By name, the text and the function of each change that ids may need to fit, in the order of trial."""
 
@@ -72,7 +72,7 @@ def _spelling(name: str) -> tuple[str, Spelling]:
         return f"without the {kind} {affix!r}", lambda ids: _AFFIXES[kind](ids, affix)
     if name not in SPELLINGS:
         names = ", ".join((ACCEPT, *SPELLINGS, "prefix:TEXT", "suffix:TEXT"))
-        raise UsageError(f"unknown spelling of ids {name!r}; there are {names}.", code="unknown-choice")
+        raise UsageError(f"unknown spelling of ids {name!r}; known: {names}.", code="unknown-choice")
     return SPELLINGS[name]
 
 
@@ -195,14 +195,14 @@ class IdMatch:
         if not self.near:
             return counts
         first_left, first_right = self.near_examples[0]
-        return f"{counts}; {self.near:,} of them fit {self.change}: {first_left!r} and {first_right!r}"
+        return f"{counts}; {self.near:,} of them match {self.change}: {first_left!r} and {first_right!r}"
 
     def remedy(self, kind: str) -> str:
         """The line to copy for near fits, without a point at the end."""
         if not self.near:
             return "check whether both belong together and use the same ids"
         prefix = "" if kind in ("query", "user") else "doc="
-        return f"make them fit with {_line(','.join(prefix + name for name in self.spelling))}"
+        return f"match them with {_line(','.join(prefix + name for name in self.spelling))}"
 
     def error(self, kind: str, left_table: str, right_table: str, source: str) -> InputError:
         """The error for ids that do not fit; arguments as in `sentence`, and the label of the source."""

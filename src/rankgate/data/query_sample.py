@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 RANDOM = "random"
-"""The word for a sample in which every query had the same chance."""
+"""The word for a sample in which every query was equally likely."""
 
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "inclusion": ("query_inclusion", "inclusion", "probability"),
@@ -51,7 +51,7 @@ class Sample:
         source: the file, or random.
         table: ``query_id``, ``weight`` (how much a query counts), ``inclusion`` (its chance to be
             drawn, null where it is not known), ``stratum`` (null without strata); None where
-            every query had the same chance and counts as much as any other.
+            every query was equally likely and counts as much as any other.
         population: the total weight of all queries that could be drawn, for Horvitz and Thompson's
             estimate instead of Hájek's; None if not given.
         documents: ``query_id``, ``doc_id`` and ``inclusion`` of the documents drawn to be judged,

@@ -117,7 +117,7 @@ def _refuse_secrets(definition: ProjectEngine, engine: Engine, access: EngineAcc
             )
     for name, _ in plain_text_secrets(engine):
         raise UsageError(
-            f"{name} holds a secret as it is, and would be kept in the store; write the name of an "
+            f"{name} contains a plain secret, which would be kept in the store; write the name of an "
             f"environment variable as ${{NAME}}. Allowed: {allowed_names}.",
             code="secret-in-settings",
         )
@@ -167,8 +167,7 @@ def _refuse_headers(engine: Engine) -> None:
         word = str(name).strip().lower()
         if word in _CONNECTION_HEADERS or word.startswith("proxy-"):
             raise UsageError(
-                f"headers: {name} is a header of the connection, which the server sets; leave it out.",
-                code="header-not-allowed",
+                f"headers: the connection sets {name} itself; leave it out.", code="header-not-allowed"
             )
 
 

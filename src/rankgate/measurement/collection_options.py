@@ -278,7 +278,7 @@ def _by_system(flag: str, stated: dict[str, tuple[str, ...]], systems: Sequence[
         name, path = _split_system(text)
         if name and name not in systems:
             raise UsageError(
-                f"{flag} {text}: no system is called {name!r}; the systems are {', '.join(systems)}.",
+                f"{flag} {text}: unknown system {name!r}; the systems are {', '.join(systems)}.",
                 code="unknown-choice",
             )
         paths.setdefault(name, []).append(path)

@@ -189,7 +189,7 @@ def refuse_unfit_ids(matches: Mapping[str, IdMatch], label: str, *, accepts_ids:
 def _rating_metric(name: str) -> RatingMetric:
     if name not in RATING_METRICS:
         names = ", ".join(RATING_METRICS)
-        raise UsageError(f"unknown metric '{name}' of ratings; there are {names}.", code="unknown-metric")
+        raise UsageError(f"unknown metric '{name}' of ratings; known: {names}.", code="unknown-metric")
     return RATING_METRICS[name]
 
 

@@ -143,9 +143,7 @@ def column_of(name: str, tables: Tables) -> tuple[DescribedTable, str]:
     slice_names += [
         f"{table.of}.{column_name}" for table in given_tables for column_name in table.columns.columns
     ]
-    raise UsageError(
-        f"no slice is called '{name}'; there are {', '.join(slice_names)}.", code="unknown-slice"
-    )
+    raise UsageError(f"unknown slice '{name}'; known: {', '.join(slice_names)}.", code="unknown-slice")
 
 
 def split_values(name: str, rows: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

@@ -404,7 +404,7 @@ def slice_masks(
     for tag in slices:
         if tag not in table.columns:
             tag_names = ", ".join(name for name in table.columns if name != "query_id") or "none"
-            problem = f"no tag is called {tag!r}; queries have {tag_names}."
+            problem = f"unknown tag {tag!r}; queries have {tag_names}."
             raise UsageError(problem, code="unknown-tag")
         values = joined[tag].cast(pl.String).fill_null("(none)")
         groups |= {

@@ -50,7 +50,7 @@ class ProjectTables(Protocol):
 
 def unknown_in_project(project: str, kind: str, name: str, names: list[str]) -> UsageError:
     """The error for a name that a project does not have, with some existing names."""
-    hint = f"; there are {', '.join(names[:10])}" if names else ""
+    hint = f"; known: {', '.join(names[:10])}" if names else ""
     return UsageError(f"the project {project} has no {kind} {name!r}{hint}.", code=f"unknown-{kind}")
 
 

@@ -39,7 +39,7 @@ _KIND_DESCRIPTIONS: Mapping[str, str] = {
     "float": "a number",
     "int": "a whole number",
     "list": "a list",
-    "texts": "a list of texts",
+    "texts": "a list of strings",
     "number": "a number",
     "table": "a table",
     "text": "a text",
@@ -48,9 +48,9 @@ _TYPES: Mapping[str, tuple[Any, str]] = {
     "any": (Hashable, "a value that does not change"),
     "bool": (bool, "True or False"),
     "list": (list, "a list in brackets"),
-    "texts": (list, "a list of texts in brackets"),
+    "texts": (list, "a list of strings in brackets"),
     "table": (dict, "a table, as in {title = 'name'}"),
-    "text": (str, "text in quotes"),
+    "text": (str, "a quoted string"),
 }
 
 _JSON_TYPES: Mapping[str, str] = {

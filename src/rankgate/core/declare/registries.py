@@ -392,9 +392,9 @@ class Registry(Mapping[str, D], Generic[D]):
             return by_alias[name]
         names = [*self._declared_objects, *additions.by_name]
         matches = get_close_matches(name, names, 1)
-        hint = f"did you mean {matches[0]}?" if matches else f"the {self._noun}s are {', '.join(names)}."
+        hint = f"did you mean {matches[0]}?" if matches else f"known: {', '.join(names) or 'none'}."
         raise additions.unknown(
-            f"no {self._noun} is called {name!r}; {hint}", f"unknown-{self._noun.replace(' ', '-')}"
+            f"unknown {self._noun} {name!r}; {hint}", f"unknown-{self._noun.replace(' ', '-')}"
         )
 
 

@@ -91,7 +91,7 @@ class TomlFile:
         for name in values:
             if name not in (names := sorted(allowed)):
                 matches = get_close_matches(name, names, 1)
-                hint = f"did you mean {matches[0]}?" if matches else f"there are {', '.join(names)}."
+                hint = f"did you mean {matches[0]}?" if matches else f"known: {', '.join(names) or 'none'}."
                 problem = f"unknown key {name!r}; {hint}"
                 raise self.error(problem, *key, name)
 

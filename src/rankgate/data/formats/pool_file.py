@@ -27,7 +27,7 @@ SCHEMA = Columns(
     DOC_ID,
     Column("batch", pl.Int64, "the number of the batch; a file without batches is one batch"),
     Column("stratum", pl.String, "the stratum that it was drawn from"),
-    Column("inclusion", pl.Float64, "the chance that it was drawn; 1 for a document without one"),
+    Column("inclusion", pl.Float64, "the probability that it was drawn; 1 for a document without one"),
 )
 
 _NAMES = {

@@ -386,7 +386,7 @@ def refuse_unknown_unit(unit: str | None) -> None:
         UsageError: the unit is unknown.
     """
     if unit not in (None, *UNITS):
-        raise UsageError(f"no unit is called '{unit}'; choose {', '.join(UNITS)}.", code="unknown-choice")
+        raise UsageError(f"unknown unit '{unit}'; choose {', '.join(UNITS)}.", code="unknown-choice")
 
 
 def detect_format(input_file: InputFile) -> LogFormat:
@@ -412,7 +412,7 @@ def _find_format(name: str) -> LogFormat:
         if log_format.name == full_name:
             return log_format
     raise UsageError(
-        f"no log is called '{name}'; choose {', '.join(log_format.name for log_format in LOG_FORMATS)}.",
+        f"unknown log '{name}'; choose {', '.join(log_format.name for log_format in LOG_FORMATS)}.",
         code="unknown-choice",
     )
 

@@ -241,9 +241,7 @@ class SplitPlan:
 
     def __post_init__(self) -> None:
         if self.way not in (ways := (*SPLIT_METHODS, ELSEWHERE)):
-            raise UsageError(
-                f"no split is called '{self.way}'; choose {', '.join(ways)}.", code="unknown-choice"
-            )
+            raise UsageError(f"unknown split '{self.way}'; choose {', '.join(ways)}.", code="unknown-choice")
         if not 0 < self.share < 1:
             raise UsageError(f"share={self.share:g}; it must lie between 0 and 1.", code="out-of-range")
         if self.target not in {"all", "next", "last"}:

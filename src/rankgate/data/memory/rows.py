@@ -186,4 +186,6 @@ def unknown_object_error(value: object, label: str, intro: str = "it is") -> Inp
         if method
         else "give {query: {document: number}}, [(query, document, number), …] or a frame"
     )
-    return InputError(f"{intro} a {kind}, which is not read; {advice}.", source=label, code="wrong-type")
+    return InputError(
+        f"{intro} a {kind}, which rankgate cannot read; {advice}.", source=label, code="wrong-type"
+    )

@@ -74,8 +74,8 @@ class Answers:
         page: the number of documents that users see.
         depth: the number of candidates that are passed on or looked through.
         margin: the loss that a gate shall allow, in a metric's units.
-        alpha: the chance of a false pass that is allowed.
-        power: the chance with which a candidate that is as good shall pass.
+        alpha: the probability of a false pass that is allowed.
+        power: the probability with which a candidate that is as good shall pass.
         queries, grades, complete: for planned judgments: the number of queries and of grades, and
             the share of a page that will be judged.
     """
@@ -95,7 +95,7 @@ class Answers:
         for name, answer, choices in (("task", self.task, TASKS), ("stage", self.stage, STAGES)):
             if answer not in choices:
                 raise UsageError(
-                    f"no {name} is called {answer!r}; there are {', '.join(choices)}.", code="unknown-choice"
+                    f"unknown {name} {answer!r}; known: {', '.join(choices)}.", code="unknown-choice"
                 )
         if not 1 <= self.page <= self.depth:
             raise UsageError(

@@ -416,7 +416,8 @@ CAUTIONS = (
     Caution(
         "few",
         lambda f: 10 <= f.queries < 2 * FEW,
-        "On TREC data 50 queries show a difference of 0.02 in nDCG@20 with a chance of 19%, 100 with 30%; "
+        "On TREC data 50 queries show a difference of 0.02 in nDCG@20 with a probability of 19%, 100 with "
+        "30%; "
         "{queries} are here.",
         "urbano2019",
     ),

@@ -63,10 +63,12 @@ def _add_test_options(function: Command) -> Command:
     number = functools.partial(click.option, cls=SectionOption, section=TEST, show_default=True)
     share = click.FloatRange(0, 1, min_open=True, max_open=True)
     loss = click.FloatRange(0, min_open=True)
-    with_power = number("--power", type=share, default=Test.power, help="The chance of a correct pass.")(
+    with_power = number("--power", type=share, default=Test.power, help="The probability of a correct pass.")(
         with_test
     )
-    with_alpha = number("--alpha", type=share, default=0.05, help="The chance of a false pass.")(with_power)
+    with_alpha = number("--alpha", type=share, default=0.05, help="The probability of a false pass.")(
+        with_power
+    )
     return number("--margin", type=loss, default=MARGIN, help="The loss that the gate allows.")(with_alpha)
 
 

@@ -210,7 +210,7 @@ def settle(
     """Draw what people or a model should judge next, until the difference is settled.
 
     Queries are drawn in a random order; the model judges whole queries, the first of them. People
-    judge documents of the first of those. A document is drawn with a chance that is proportional
+    judge documents of the first of those. A document is drawn with a probability that is proportional
     to how much its grade can move the difference, min(1, c · size), so that its size does not
     depend on what people found and the estimate of ``compare --predicted`` keeps no bias. A batch
     has more queries or a larger c; what was drawn before is drawn again (permanent random
@@ -228,7 +228,7 @@ def settle(
         test: when it is settled. Its margin is a loss that does not matter; without one it asks
             which system is better. Its level is of the interval where all documents are judged;
             looks before have higher ones, so that where the systems do not differ, one of these
-            looks settles that they do with a chance of at most 1 − level. Its power is the chance
+            looks settles that they do with a probability of at most 1 − level. Its power is the chance
             that a batch settles it if the difference is as it looks; its seed that of the drawing,
             the same for all batches.
         looks: the number of looks at the interval, the last one with all documents.

@@ -69,7 +69,8 @@ ACTIONS = Columns(
     Column(
         "gain",
         pl.Float64,
-        "how much the chance that it is settled grows for each unit of the price; null of queries and of the "
+        "how much the probability that it is settled grows for each unit of the price; null of queries and "
+        "of the "
         "model before people judged",
         ".5f",
         header="gain per\nprice",
@@ -88,8 +89,8 @@ SAMPLE = Columns(
     "a document.",
     QUERY_ID,
     DOC_ID,
-    Column("inclusion", pl.Float64, "the chance that the document of a drawn query was drawn"),
-    Column("query_inclusion", pl.Float64, "the chance that the query was drawn"),
+    Column("inclusion", pl.Float64, "the probability that the document of a drawn query was drawn"),
+    Column("query_inclusion", pl.Float64, "the probability that the query was drawn"),
     Column("batch", pl.Int64, "the number of the batch"),
 )
 
@@ -101,18 +102,18 @@ BATCH = Columns(
     Column(
         "gain",
         pl.Float64,
-        "how much the chance that the difference is settled grows for each unit of the price",
+        "how much the probability that the difference is settled grows for each unit of the price",
         ".5f",
         header="gain per\nprice",
     ),
     Column(
         "inclusion",
         pl.Float64,
-        "the chance that the document of a drawn query was drawn",
+        "the probability that the document of a drawn query was drawn",
         ".3f",
-        header="chance",
+        header="probability",
     ),
-    Column("query_inclusion", pl.Float64, "the chance that the query was drawn"),
+    Column("query_inclusion", pl.Float64, "the probability that the query was drawn"),
     Column("batch", pl.Int64, "the number of the batch"),
 )
 
@@ -172,7 +173,8 @@ class Settlement(Result):
         ),
         "{next_step}",
         Sentence(
-            "If the systems do not differ, the chance that a look before the last wrongly finds a difference "
+            "If the systems do not differ, the probability that a look before the last wrongly finds a "
+            "difference "
             "is at most 1 - level (5% at the default level); one of all looks, with the last, does in about "
             "7% of simulated comparisons, and in at most 1 - level² (9.75%). A level of 0.975 keeps 5% over "
             "all looks.",
@@ -240,7 +242,7 @@ class Settlement(Result):
             f"{count_noun(self.new, 'document was', 'documents were')} drawn, the last batch of the sample. "
             "A document's chance is proportional to how much its grade can move the difference; compare, "
             "gate and next take the sample with people's judgments of all documents that were drawn. The "
-            "gain is how much the chance that the difference is settled grows."
+            "gain is how much the probability that the difference is settled grows."
         )
 
     @property

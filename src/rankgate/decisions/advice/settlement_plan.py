@@ -79,7 +79,7 @@ class Prices:
     def _price(cls, name: str, value: float | str) -> float:
         if name not in cls.__dataclass_fields__:
             raise UsageError(
-                f"no price is called {name!r}; there are human, model and query, as in human=2.",
+                f"unknown price {name!r}; there are human, model and query, as in human=2.",
                 code="unknown-choice",
             )
         try:
@@ -104,10 +104,10 @@ _FIRST_DOCUMENT_SHARE = 0.1  # share of the documents, at the first look
 def look_levels(level: float, looks: int, *, linear: bool = False) -> Floats:
     """(K,) levels of intervals that are looked at before all documents are judged.
 
-    The chance that the interval of any look misses the truth is 1 − level: bounds of Pocock's type
+    The probability that the interval of any look misses the truth is 1 − level: bounds of Pocock's type
     by an error spending function (Lan and DeMets 1983). The variance of a sum over documents drawn
-    with the chance π falls as (1 − π)/π, so that looks have the information π/(1 − π); the variance
-    among queries is in all looks, and makes them more similar, which keeps the chance lower.
+    with the probability π falls as (1 − π)/π, so that looks have the information π/(1 − π); the variance
+    among queries is in all looks, and makes them more similar, which keeps the probability lower.
 
     Args:
         level: the confidence level of all looks together.
@@ -187,7 +187,7 @@ class Plan:
         judged: the number of documents that people judged.
         distance: the distance of the difference from the margin.
         reach: standard errors that the distance must exceed, by the level of the next look.
-        power: the chance that a batch settles the comparison if the difference is as estimated.
+        power: the probability that a batch settles the comparison if the difference is as estimated.
         waiting: queries that the model did not judge.
         shown: the mean number of documents of such a query.
     """
@@ -221,7 +221,7 @@ class Plan:
 
     @property
     def slope(self) -> float:
-        """Increase of the chance to settle the difference, per unit of variance removed.
+        """Increase of the probability of settling the difference, per unit of variance removed.
 
         P = Φ(distance/√V − reach), so −dP/dV = φ(distance/√V − reach) · distance/(2V^1.5).
         """
@@ -233,7 +233,7 @@ class Plan:
     def actions(self) -> list[dict[str, Any]]:
         """Rows by kind of judgment: the count that alone settles the difference, cost and gain.
 
-        The chosen action raises the chance to settle the difference most for its price.
+        The chosen action raises the probability of settling the difference most for its price.
         """
         documents, count = self._documents(), self.bought.count
         variance = self.stages.of_query(count, self.bought.expected)
@@ -260,13 +260,13 @@ class Plan:
         return rows
 
     def gains(self, sizes: Floats) -> Floats:
-        """(k,) increase of the chance to settle the difference, per price, by document size."""
+        """(k,) increase of the probability of settling the difference, per price, by document size."""
         chance = np.minimum(1, self._factor() * sizes)
         variance_reduction = self.stages.of_document(sizes, chance, self.bought.count)
         return np.asarray(self.slope * variance_reduction / self.prices.human, np.float64)
 
     def gain_of_document(self) -> float:
-        """Gain of a document with a chance below 1; all such documents have the same gain."""
+        """Gain of a document with a probability below 1; all such documents have the same gain."""
         sizes = self.stages.sizes
         undrawn_sizes = sizes[self._factor() * sizes < 1]
         is_fully_drawn = self.bought.expected >= len(sizes) or not len(undrawn_sizes)

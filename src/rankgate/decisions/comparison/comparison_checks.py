@@ -232,7 +232,7 @@ def refuse_nonrandom_sample(people_values: PairedValues, design: Design) -> None
         design.saw.refuse_different()
 
 
-_FALSE_ALARM = 0.001  # the chance of a false alarm
+_FALSE_ALARM = 0.001  # the probability of a false alarm
 _MAX_STANDARD_ERRORS = 5.0  # standard errors; weighted means of few queries are not normal
 _MIN_SAMPLED_QUERIES = 20
 
@@ -274,9 +274,11 @@ def _refuse_wrong_weights(
             error = max(estimate.sampled_error, float(np.sqrt(share @ (all_values - model_mean) ** 2 / size)))
             if abs(estimate.mean - model_mean) > _MAX_STANDARD_ERRORS * error:
                 raise UsageError(
-                    f"{sample.source}: the queries that people judged were not drawn with these chances: by "
+                    f"{sample.source}: the queries that people judged were not drawn with these "
+                    "probabilities: by "
                     f"the model the mean {name} in {metric} is {model_mean:.4f} over all queries, and "
-                    f"{estimate.mean:.4f} ± {error:.4f} by the weighted sample; give the chances that they "
+                    f"{estimate.mean:.4f} ± {error:.4f} by the weighted sample; give the probabilities "
+                    "that they "
                     "were drawn with.",
                     code="sample-not-random",
                 )
@@ -285,11 +287,11 @@ def _refuse_wrong_weights(
 def _refuse_undrawn(people_values: PairedValues, predictions: pl.DataFrame) -> None:
     """Check that no slice lacks judged queries that a random sample would almost surely have.
 
-    The chance that n of N queries drawn at random have none of the K of a slice is
+    The probability that n of N queries drawn at random have none of the K of a slice is
     C(N − K, n)/C(N, n).
 
     Raises:
-        UsageError: the chance is below one in a thousand.
+        UsageError: the probability is below one in a thousand.
     """
     from rankgate.measurement.stats.special_functions import gammaln
 
@@ -316,7 +318,7 @@ def _refuse_selected(
     """Compare the model's values of queries that people judged with its values of other queries.
 
     Raises:
-        UsageError: the difference has a chance of less than one in a thousand samples.
+        UsageError: the difference has a probability of less than one in a thousand samples.
     """
     judged_queries, tests = set(people_values.query_ids), 3 * len(people_values.metrics)
     for metric in people_values.metrics:
@@ -344,6 +346,7 @@ def _refuse_selected(
                     "the queries that people judged are not a random sample: by the model the mean "
                     f"{name} in {metric} is {values[is_judged & is_defined].mean():.4f} for them and "
                     f"{values[~is_judged & is_defined].mean():.4f} for the others (p = {p:.1g}); draw "
-                    f"queries at random (rankgate pool --queries), or give their chances with --sample FILE.",
+                    "queries at random (rankgate pool --queries), or give their probabilities with "
+                    "--sample FILE.",
                     code="sample-not-random",
                 )

@@ -183,7 +183,7 @@ class PowerCurves:
         baseline, candidate: names.
         convention: name, axes and hash.
         level: 1 minus the test's alpha.
-        power: the chance to show a true difference of that size.
+        power: the probability of showing a true difference of that size.
         curves: the columns of `_CURVES`.
         measured: ``metric``, ``n``, ``delta``, ``sd``, ``mde``, ``needed`` of the comparison.
     """

@@ -86,7 +86,7 @@ class Design:
                 f"judged, a random sample of them ({source}); the value of a single query is an estimate, "
                 "and may lie outside of its range"
             )
-        source_text = "every query had the same chance" if self.sample.table is None else source
+        source_text = "every query was equally likely" if self.sample.table is None else source
         if self.predicted is None:
             return f"figures are of the queries that these were drawn from ({source_text})"
         return (

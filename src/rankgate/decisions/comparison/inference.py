@@ -113,7 +113,7 @@ class Test:
         for name in fields_of(Test):
             if name not in fields and getattr(self, name) != getattr(Test, name):
                 raise UsageError(
-                    f"{taker} takes no {name} of a test, only {', '.join(fields)}; leave it out.",
+                    f"{taker} does not support the test's {name}, only {', '.join(fields)}; leave it out.",
                     code="unused-option",
                 )
         return self

@@ -74,7 +74,7 @@ def figures_by_slice(
     for tag in tags:
         if tag not in baseline.tags:
             tag_names = ", ".join(baseline.tags) or "none; give some with --tags FILE"
-            raise UsageError(f"no tag is called {tag!r}; queries have {tag_names}.", code="unknown-tag")
+            raise UsageError(f"unknown tag {tag!r}; queries have {tag_names}.", code="unknown-tag")
         value_of_query = dict(baseline.tagged.select("query_id", tag).iter_rows())
         slice_of_query = np.array(
             [value_of_query.get(query) or "" for query in values.query_ids], dtype=object

@@ -81,7 +81,7 @@ class ReportedSystems:
         for name in names:
             if name not in self.systems:
                 system_names = ", ".join(self.systems)
-                problem = f"no system is called {name!r}; the scores have {system_names}."
+                problem = f"unknown system {name!r}; the scores have {system_names}."
                 raise UsageError(problem, code="unknown-system")
             if list(names).count(name) > 1:
                 problem = f"the system {name} is named twice."

@@ -327,8 +327,8 @@ def check_bound(
 ) -> BoundCheck:
     """Compare the mean of a sample, or a number about all lists together, with a bound.
 
-    A false pass has at most the chance alpha, as every rule that blocks must pass
-    (intersection-union: Berger 1982). A false fail of any rule has at most the chance alpha in
+    A false pass has at most the probability alpha, as every rule that blocks must pass
+    (intersection-union: Berger 1982). A false fail of any rule has at most the probability alpha in
     total, as each rule takes its share (Bonferroni). Both hold if the interval has its coverage:
     ``guaranteed`` always has, other intervals if n is large for the skew of the values.
 

@@ -113,7 +113,7 @@ def decide(
     """Decide every rule, and combine the outcomes into a verdict.
 
     Fail if a blocking rule failed; else inconclusive if a blocking rule is inconclusive; else pass.
-    The chance of a false pass is at most alpha (intersection-union); the chance of any false fail
+    The probability of a false pass is at most alpha (intersection-union); the probability of any false fail
     is at most alpha in total (Bonferroni).
 
     Args:

@@ -120,7 +120,7 @@ class Launch:
                 raise file.error(problem, *key, "since")
             for name in step["passes"]:
                 if name not in rules:
-                    problem = f"no rule is called {name!r}; there are {', '.join(sorted(rules))}."
+                    problem = f"unknown rule {name!r}; known: {', '.join(sorted(rules))}."
                     raise file.error(problem, *key, "passes")
             previous_step = (step["share"], start_day)
 

@@ -245,8 +245,8 @@ class Terms:
     """Options of inference.
 
     Attributes:
-        alpha: the chance of a false pass that is allowed.
-        tests: the number of rules that infer; they share the chance of a false fail.
+        alpha: the probability of a false pass that is allowed.
+        tests: the number of rules that infer; they share the probability of a false fail.
         power: the power of the detectable differences.
         interval: the method of intervals: t, guaranteed, bca or percentile.
         flip: the probability of a flip above which nothing is decided.

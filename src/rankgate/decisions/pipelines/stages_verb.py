@@ -114,7 +114,7 @@ def stages(
         raise UsageError(problem, code="unknown-choice")
     if test.correction not in CORRECTIONS:
         corrections = ", ".join(CORRECTIONS)
-        problem = f"unknown correction of steps {test.correction!r}; there are {corrections}."
+        problem = f"unknown correction of steps {test.correction!r}; known: {corrections}."
         raise UsageError(problem, code="unknown-choice")
     collection = Collection.of(collection)
     collection.refuse("stages", *TASK_FIELDS, *SAMPLE_FIELDS)

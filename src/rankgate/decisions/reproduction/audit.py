@@ -208,7 +208,7 @@ def _query_count(
 def _metrics_by_column(table: PublishedTable, columns: Mapping[str, str]) -> dict[int, Metric | None]:
     """Find the metric of each column after the first; None if unknown."""
     if missing_columns := sorted(set(columns) - set(table.head)):
-        problem = f"no column is called {missing_columns[0]!r}; there are {', '.join(table.head)}."
+        problem = f"unknown column {missing_columns[0]!r}; known: {', '.join(table.head)}."
         raise UsageError(problem, code="unknown-column")
     return {
         column: parse(columns[heading])

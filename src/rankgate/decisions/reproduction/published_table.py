@@ -80,12 +80,14 @@ def read_table(path: str | Path) -> PublishedTable:
     else:
         rows_with_head = _csv(text, str(path))
     if len(rows_with_head) < 2 or len(rows_with_head[0][1]) < 2:
-        problem = "no table with a head and rows; give CSV, Markdown or LaTeX."
+        problem = "no table with a header and rows; give CSV, Markdown or LaTeX."
         raise InputError(problem, source=str(path), code="no-table")
     (_, heading), *rows = _merge_headings(rows_with_head)
     for line, cells in rows:
         if len(cells) > len(heading):
-            problem = f"{count_noun(len(cells), 'cell')} under {len(heading)} heads; give each column a head."
+            problem = (
+                f"{count_noun(len(cells), 'cell')} under {len(heading)} column names; name every column."
+            )
             raise InputError(problem, source=str(path), line=line, code="too-many-cells")
     padded_rows = [(line, (*cells, *[""] * (len(heading) - len(cells)))) for line, cells in rows]
     return PublishedTable(

@@ -295,7 +295,7 @@ class RankSimilarities(Result):
         """
         if measure not in self.measures:
             names = ", ".join(self.measures)
-            problem = f"no measure is called {measure!r}; there are {names}."
+            problem = f"unknown measure {measure!r}; known: {names}."
             raise UsageError(problem, code="unknown-measure")
         row_of = {name: i for i, name in enumerate(self.runs)}
         cells = np.full((len(self.runs), len(self.runs)), np.nan)

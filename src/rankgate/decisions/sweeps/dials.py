@@ -218,7 +218,7 @@ def read_dials(toml: TomlFile, *, grid: bool) -> tuple[Dial, ...]:
     for index, dial in enumerate(dials):
         for name in dial.conditions:
             if name not in [earlier_dial.name for earlier_dial in dials[:index]]:
-                problem = f"when of {dial.name} names {name}, which is no dial before it."
+                problem = f"when of {dial.name} names {name}, which is not a dial above it."
                 raise toml.error(problem, "dials", dial.name, "when", code="unknown-dial")
     return dials
 
@@ -268,7 +268,7 @@ def _values(toml: TomlFile, values: list[Any], *key_path: str) -> tuple[Any, ...
     for index, value in enumerate(values):
         for item in value if isinstance(value, list) else [value]:
             if not isinstance(item, str | int | float):
-                problem = f"{name}: a value is a number, a text, true, false, or a list of these."
+                problem = f"{name}: a value must be a number, a string, true, false, or a list of these."
                 raise toml.error(problem, *key_path)
             if isinstance(item, float) and not math.isfinite(item):
                 raise toml.error(f"{name}: a value is a finite number.", *key_path)

@@ -47,7 +47,7 @@ _DRAWS, _QUERIES = 100, 50
 def run_trials(
     scorer: Scorer, runs: tuple[Run, Run], count: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Run trials; return (T,) predicted chances of a flip, and (T,) outcomes, 1 for a flip.
+    """Run trials; return (T,) predicted probabilities of a flip, and (T,) outcomes, 1 for a flip.
 
     Each trial takes half of the queries, 50 at most, and only judged documents, so that the truth
     is known; it hides a share of the documents in the lists, or of the documents that only the

@@ -221,7 +221,7 @@ class HoleModel:
 
 
 def model_holes(baseline: ScoredRun, candidate: ScoredRun) -> HoleModel:
-    """Fit the model, and predict the chance of each grade for every hole.
+    """Fit the model, and predict the probability of each grade for every hole.
 
     Relevance is predicted by logistic regression on the log of the document's best rank, the lists
     that have the document (both, or only one) and the log of the ratio of its ranks, with an effect

@@ -47,7 +47,7 @@ class Command(Engine):
     def check(self) -> None:
         """Refuse a command that is empty or has parts that are not texts."""
         if not self.command or not all(isinstance(word, str) for word in self.command):
-            raise UsageError("command is a list of texts.", code="invalid-engine")
+            raise UsageError("command must be a list of strings.", code="invalid-engine")
         self.refuse_unknown(template_names(self.command))
 
     def uses(self) -> None:

@@ -122,10 +122,10 @@ def _read_settings(file: TomlFile) -> Settings:
         raise file.error('metrics is a list of names, as in ["nDCG@10"].', "defaults", "metrics")
     for key, value in defaults.items():
         if key != "metrics" and not isinstance(value, int if key == "seed" else str):
-            needed = "a whole number" if key == "seed" else "a text in quotes"
+            needed = "a whole number" if key == "seed" else "a quoted string"
             raise file.error(f"{key} is {needed}.", "defaults", key)
     if not isinstance(file_names, dict) or not _is_list_of_texts([*file_names.values()]):
-        raise file.error("[files] holds names of files, each a text in quotes.", "files")
+        raise file.error("[files] lists files; each value is a quoted path.", "files")
     folder = Path(file.source).parent
     lines = {
         key: file.lines[*file.prefix, table, key]

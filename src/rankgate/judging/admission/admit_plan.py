@@ -147,7 +147,7 @@ STRATA = Columns(
     Column("assumed", pl.Boolean, "true if the deviation is the largest possible"),
     Column("pairs", pl.Int64, "pairs of the sample in all", unit="pairs", header="needed"),
     Column("to_judge", pl.Int64, "pairs to judge, without the pilot", unit="pairs", header="to judge"),
-    Column("inclusion", pl.Float64, "the chance of a pair to be in the sample", ".3f"),
+    Column("inclusion", pl.Float64, "the probability that a pair is in the sample", ".3f"),
 )
 
 
@@ -156,7 +156,7 @@ PLAN_SAMPLE = Columns(
     QUERY_ID,
     DOC_ID,
     Column("stratum", pl.String, "the name of the stratum"),
-    Column("inclusion", pl.Float64, "the chance of the pair to be in the sample"),
+    Column("inclusion", pl.Float64, "the probability that the pair is in the sample"),
 )
 
 
@@ -177,7 +177,7 @@ class AdmissionPlan(Result):
         cost: the price of the pairs to judge; None without a price.
         minutes: the time that people need; None where not known for one pair.
         seed: the seed of the draw.
-        wider: the chance that the interval of the sample is wider than asked, because deviations
+        wider: the probability that the interval of the sample is wider than asked, because deviations
             are estimated from the pilot; None without one.
         reached_high: the half-width that it stays below in 95 % of cases; None without a pilot.
     """

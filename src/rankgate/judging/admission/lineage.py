@@ -56,7 +56,8 @@ FAMILIES = Columns(
     Column(
         "needed",
         pl.Int64,
-        "queries that find the largest acceptable advantage with a chance of 80 %; null where no number does "
+        "queries that find the largest acceptable advantage with a probability of 80 %; null where no "
+        "number does "
         "with so few systems",
         unit="queries",
     ),

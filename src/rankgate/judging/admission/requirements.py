@@ -146,7 +146,7 @@ def check_family(row: Mapping[str, Any], limit: float) -> Demand:
         status = "pass" if high <= limit else "fail" if low > 0 else "inconclusive"
     if status == "inconclusive" and row["needed"]:
         message += (
-            f"; with about {count_noun(row['needed'], 'query')} {limit:g} is found with a chance of 80%"
+            f"; with about {count_noun(row['needed'], 'query')} {limit:g} is found with a probability of 80%"
         )
     return Demand(f"family by {row['metric']}", status, message, value, low, high, limit)
 

@@ -79,7 +79,7 @@ class Agreements:
             outside (ratings that the scale does not have, in none of the figures).
         grades: the columns of `GRADES`.
         coefficients: by name, over the pairs that two raters or more graded; kappas and Gwet's
-            take the chance of agreement from all grades, as their authors do. Intervals leave out
+            take the probability of agreement from all grades, as their authors do. Intervals leave out
             one query at a time, because grades of one query are not independent; with fewer than 15
             queries there is no interval.
         raters: the columns of `RATERS`.

@@ -229,7 +229,7 @@ def _reversal_chance(
     """The share of permutations within queries with the same agreement or less.
 
     Grades of a rater who gives them at random are as likely in any order within a query, so that
-    the chance is exact for any number of queries; a permutation keeps how often each grade is used,
+    the probability is exact for any number of queries; a permutation keeps how often each grade is used,
     and with it what chance agrees on. (Edgington and Onghena 2007, chapter 3.)
 
     Args:

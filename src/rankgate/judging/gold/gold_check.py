@@ -177,7 +177,7 @@ class GoldCheck(Result):
 
 
 def draw_gold(gold: QrelsLike, pairs: Count = 200, *, seed: int = 0) -> pl.DataFrame:
-    """Draw pairs of gold labels for raters; each pair has the same chance.
+    """Draw pairs of gold labels for raters; each pair is equally likely.
 
     Args:
         gold: the judgments.

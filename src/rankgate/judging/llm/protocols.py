@@ -127,7 +127,8 @@ def _refuse_unknown_places(line: str, name: str, number: int) -> None:
         is_known = bool(field) and source in _REQUIRED_SOURCES if dot else source in _ALL_SOURCES
         if not is_known:
             problem = (
-                f"{match[0]} names nothing; known are {{{{query}}}}, {{{{document}}}}, one of their fields, "
+                f"unknown placeholder {match[0]}; known: {{{{query}}}}, {{{{document}}}}, one of their "
+                "fields, "
                 "as in {{document.title}}, and {{grades}}."
             )
             raise InputError(problem, source=name, line=number, code="invalid-template")

@@ -137,6 +137,6 @@ def find_model(connection: Connection, name: str) -> int:
     """
     model_ids = {rater.name: rater.id for rater in users.list_raters(connection) if rater.kind == users.MODEL}
     if name not in model_ids:
-        hint = f"; there are {', '.join(sorted(model_ids)[:10])}" if model_ids else ""
+        hint = f"; known: {', '.join(sorted(model_ids)[:10])}" if model_ids else ""
         raise UsageError(f"there is no model {name!r}{hint}.", code="unknown-model")
     return model_ids[name]

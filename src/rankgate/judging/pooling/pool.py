@@ -217,8 +217,8 @@ POOL = Columns(
     Column("best_rank", pl.Int64, "the best of its ranks", header="best rank"),
     Column("systems", pl.Int64, "systems that have it", unit="systems"),
     Column("stratum", pl.String, "the stratum that it was drawn from; null without strata"),
-    Column("inclusion", pl.Float64, "the chance that the document of a drawn query was drawn"),
-    Column("query_inclusion", pl.Float64, "the chance that the query was drawn"),
+    Column("inclusion", pl.Float64, "the probability that the document was drawn, given its query"),
+    Column("query_inclusion", pl.Float64, "the probability that the query was drawn"),
     Column("batch", pl.Int64, "the number of the batch"),
 )
 

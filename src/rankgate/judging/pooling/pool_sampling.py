@@ -270,7 +270,7 @@ class PoolDesign:
     def __post_init__(self) -> None:
         if self.order not in get_args(Order):
             raise UsageError(
-                f"no order is called {self.order!r}; the orders are {', '.join(get_args(Order))}.",
+                f"unknown order {self.order!r}; the orders are {', '.join(get_args(Order))}.",
                 code="unknown-choice",
             )
         if self.query_sampling not in get_args(QuerySampling):

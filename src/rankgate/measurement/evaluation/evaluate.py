@@ -101,8 +101,7 @@ class FromRuns:
         for name in names:
             if name not in self.runs:
                 raise UsageError(
-                    f"no run is called {name!r}; the evaluation has {', '.join(self.runs)}.",
-                    code="unknown-system",
+                    f"unknown run {name!r}; the evaluation has {', '.join(self.runs)}.", code="unknown-system"
                 )
         first, *other_names = map(str, names)
         if baseline is not None and not candidates:

@@ -384,7 +384,8 @@ def _refuse_partial_judgments(systems: Sequence[ScoredRun], models: Sequence[Sco
                 f"of the first {count_noun(people.depth, 'document')} of {people.name} people judged "
                 f"{people_share:.0%} and the model {model_share:.0%}, in the same queries: documents that "
                 "people left out count as irrelevant only in the estimate from people; let people judge "
-                "whole lists, or give the chance of each document: --sample FILE with doc_id and inclusion, "
+                "whole lists, or give the probability of each document: --sample FILE with doc_id and "
+                "inclusion, "
                 "as rankgate pool --strata writes it.",
                 code="sampled-documents",
             )

@@ -63,7 +63,7 @@ def slice_means(
     parts = [pl.DataFrame(schema=SCHEMA)]
     for tag in slices:
         if tag not in tag_columns:
-            problem = f"no tag is called {tag!r}; queries have {', '.join(tag_columns) or 'none'}."
+            problem = f"unknown tag {tag!r}; queries have {', '.join(tag_columns) or 'none'}."
             raise UsageError(problem, code="unknown-tag")
         tag_values = table.select("query_id", pl.col(tag).fill_null("(none)").alias("value"))
         for run in runs:

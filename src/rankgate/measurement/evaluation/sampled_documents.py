@@ -37,7 +37,7 @@ EFFECT_SCHEMA = Columns(
     QUERY_ID,
     METRIC,
     DOC_ID,
-    Column("inclusion", pl.Float64, "the chance that the document was drawn"),
+    Column("inclusion", pl.Float64, "the probability that the document was drawn"),
     Column(
         "part",
         pl.Float64,
@@ -275,7 +275,7 @@ def _join_grades(people: Qrels, model: Qrels, sampled_documents: pl.DataFrame) -
         query, document = wrong.row(0)[:2]
         problem = (
             f"has {count_noun(len(wrong), 'document')} that were not drawn (query {query}, document "
-            f"{document}, …): their chances are not known; remove them, or add their rows to the sample."
+            f"{document}, …): their probabilities are unknown; remove them, or add their rows to the sample."
         )
         raise InputError(problem, source=people.name, code="not-in-sample")
     grades = people.table.select(*_PAIR, "grade")

@@ -13,7 +13,6 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
-from rankgate.core.present.codec import encode
 from rankgate.core.present.columns import Columns
 from rankgate.core.present.number_formats import count_noun, finite_or_none
 from rankgate.core.present.result_frames import make_frame
@@ -267,6 +266,8 @@ class Scores(Result):
         return self.to_dict(per_query=not isinstance(self.maker, DistantMaker))
 
     def _run(self, scores: RunScores, *, per_query: bool) -> dict[str, Json]:
+        from rankgate.core.present.codec import encode
+
         values: dict[str, Json] = {
             "name": scores.run,
             "tag": scores.tag,

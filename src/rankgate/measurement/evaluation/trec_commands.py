@@ -133,7 +133,7 @@ def _parse_number_text(ctx: click.Context, parameter: click.Parameter, value: st
     type=click.FloatRange(0, 1),
     default=0.5,
     show_default=True,
-    help="The chance to look at the next document, for NRBP.",
+    help="The probability of looking at the next document, for NRBP.",
 )
 @click.option("-traditional", is_flag=True, help="Order by score and document, not by rank.")
 @click.option(

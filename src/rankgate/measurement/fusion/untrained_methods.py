@@ -63,7 +63,7 @@ def _rbc(
 
     Args:
         candidates: the candidates to fuse.
-        phi: the chance that a reader goes on to the next rank.
+        phi: the probability that a reader goes on to the next rank.
         weights: the weights of the runs; all 1 by default.
     """
     rank_weights = (1 - phi) * phi ** (candidates.ranks - 1.0)

@@ -97,7 +97,7 @@ def err_ia(
     Args:
         faceted: the block.
         cutoff: k.
-        alpha: α, the chance that a relevant document satisfies.
+        alpha: α, the probability that a relevant document satisfies.
         norm: without the factor α, over Σ_{i≤k} (1 − α)^(i−1)/i, which is as if every document
             answered every subtopic (`collection`, ndeval), or as above (`none`).
         rel: the grade from which a document answers a subtopic.
@@ -133,7 +133,7 @@ def nrbp(faceted: Faceted, *, alpha: Alpha = 0.5, p: Alpha = 0.5, rel: float = 1
     Args:
         faceted: the block.
         alpha: α, how much less the next document on a subtopic is worth.
-        p: the chance to look at the next document (β).
+        p: the probability of looking at the next document (β).
         rel: the grade from which a document answers a subtopic.
 
     Returns:

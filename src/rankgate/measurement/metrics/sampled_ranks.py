@@ -28,7 +28,7 @@ OF_RANK: Mapping[str, Callable[[Floats, float], Floats]] = {
 
 
 def rank_chances(items: int, negatives: int) -> Floats:
-    """The chance of each sampled rank given each rank among all items, ``(n, m + 1)``.
+    """The probability of each sampled rank given each rank among all items, ``(n, m + 1)``.
 
     Of the R − 1 better items among the n − 1 others, the number drawn has a hypergeometric
     distribution, m being drawn without replacement.
@@ -58,7 +58,7 @@ def estimator(values: Floats, items: int, negatives: int, variance: float) -> Fl
 
         M̂ = ((1 − γ) AᵀA + γ diag(Aᵀ1))⁻¹ Aᵀ M
 
-    with A the chances of sampled ranks, and all ranks among all items as likely beforehand.
+    with A the probabilities of sampled ranks, and all ranks among all items as likely beforehand.
 
     Args:
         values: ``(n,)``, the metric at each rank among all items.

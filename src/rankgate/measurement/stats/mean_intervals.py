@@ -73,7 +73,7 @@ def t_interval(
 
 
 def student_quantile(df: float, share: float) -> float:
-    """The value below which Student's t of df lies with a chance of ``share``."""
+    """The value below which Student's t of df lies with a probability of ``share``."""
     from rankgate.measurement.stats.special_functions import stdtrit
 
     return float(stdtrit(df, share))
@@ -208,7 +208,7 @@ def betting_low(values: Floats, low: float, high: float, alpha: float) -> Floats
 
     With y = (x − low)/(high − low) and a mean of y of at most m, the capital of a gambler who
     always bets the share u, Π(1 + u(yᵢ/m − 1)), is a supermartingale for u in [0, 1], and so is
-    its average over several u; it reaches 1/alpha with a chance of at most alpha, at any
+    its average over several u; it reaches 1/alpha with a probability of at most alpha, at any
     number of values one looks (Ville's inequality). The bound is the smallest m at which the
     capital is below 1/alpha. Here u has `_BETS` values, the quantiles of the arcsine law, as in
     Cover's universal portfolio.
@@ -259,7 +259,7 @@ def _log_capital(table: Floats, mean: Floats) -> Floats:
 
 
 def unseen_share(n: int, alpha: float) -> float:
-    """The largest share of queries that n queries miss with a chance of alpha: 1 − α^(1/n).
+    """The largest share of queries that n queries miss with a probability of alpha: 1 − α^(1/n).
 
     About 3/n for alpha = 0.05, the rule of three (Hanley and Lippman-Hand, JAMA 249, 1983).
     """

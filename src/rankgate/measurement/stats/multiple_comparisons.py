@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Correction = Literal["holm", "bonferroni", "hochberg", "bh", "by", "none"]
 
 CORRECTIONS: dict[str, str] = {
-    "holm": "Holm 1979; holds the chance of any false alarm",
+    "holm": "Holm 1979; holds the probability of any false alarm",
     "bonferroni": "Bonferroni; as Holm, with less power",
     "hochberg": "Hochberg 1988; as Holm, for tests that are not negatively dependent",
     "bh": "Benjamini and Hochberg 1995; holds the expected share of false alarms",
@@ -53,7 +53,7 @@ def correct(p_value: Floats, method: Correction = "holm") -> Floats:
     """
     if method not in CORRECTIONS:
         raise UsageError(
-            f"no correction is called {method!r}; there are {', '.join(CORRECTIONS)}.", code="unknown-choice"
+            f"unknown correction {method!r}; known: {', '.join(CORRECTIONS)}.", code="unknown-choice"
         )
     p_values = np.asarray(p_value, dtype=np.float64)
     is_defined = ~np.isnan(p_values)

@@ -133,7 +133,7 @@ def log_evidence(t: float, n: int, tau: float = EFFECT) -> float:
         E = 2 (1 + n tau²)^(−1/2) (1 − r w²)^(−n/2) F(√n w √r/√(1 − r w²)).
 
     The ratios at n = 2, 3, … are a test martingale for normal values, regardless of their sd; so E
-    reaches 1/alpha at any of these looks with a chance of at most alpha. Two-sided without F:
+    reaches 1/alpha at any of these looks with a probability of at most alpha. Two-sided without F:
     Gönen et al., The American Statistician 59 (2005); at any look: Hendriksen, de Heide and
     Grünwald, Bayesian Analysis 16 (2021); Wang and Ramdas, Sequential Analysis 44 (2025).
 

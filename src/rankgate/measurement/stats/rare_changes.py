@@ -39,7 +39,7 @@ def rare_change_ends(
 
     Args:
         delta: (n, M) differences.
-        alpha: the chance that the mean is beyond a bound.
+        alpha: the probability that the mean is beyond a bound.
         limits: the lowest and the highest difference that a query can have.
         size: the number of independent differences; n if None.
 

@@ -174,7 +174,7 @@ class TwoStage:
     def of_document(self, sizes: Floats, chance: Floats, count: float) -> Floats:
         """The decrease of V for one more expected document in the sample: e²/(πn)².
 
-        The same for all documents of a chance below 1: that is what their chances are for.
+        The same for all documents of a probability below 1: that is what their chances are for.
         """
         return np.asarray(self.squared * (sizes / (chance * count)) ** 2, np.float64)
 

@@ -49,7 +49,7 @@ class SampleRatio:
     def levels(self) -> tuple[float, float]:
         """The p-values below which a mismatch blocks, and below which it warns.
 
-        Those of one look are of Fabijan and others, KDD 2019. Those of any look are the chances of
+        Those of one look are of Fabijan and others, KDD 2019. Those of any look are the probabilities of
         a false alarm at all looks together: a look a day for four weeks at .001 and .01 has .01 and
         .07.
         """
@@ -142,13 +142,13 @@ def half_width(se: ArrayLike, n: ArrayLike, alpha: float, tuned_to: float) -> Fl
 
         √v √(2 (n rho² + 1) / (n² rho²) · log(√(n rho² + 1) / alpha)).
 
-    The interval holds at all looks together with a chance of 1 − alpha, as the number of units at
+    The interval holds at all looks together with a probability of 1 − alpha, as the number of units at
     the first look grows (Waudby-Smith and others 2024, theorem 2.2).
 
     Args:
         se: standard errors of the difference, any shape.
         n: units of both arms, same shape.
-        alpha: the chance that the truth is outside at any look.
+        alpha: the probability that the truth is outside at any look.
         tuned_to: the number of units at which the interval is narrowest.
     """
     error, units = np.asarray(se, float), np.asarray(n, float)

@@ -346,7 +346,7 @@ def effective_size(weights: Floats) -> float:
 
 
 def unseen_weight(weights: Floats, alpha: float) -> float:
-    """The largest share of the weight that a sample misses with a chance of alpha.
+    """The largest share of the weight that a sample misses with a probability of alpha.
 
     By the rule of three it is n·(1 − α^(1/n)) of n members, and the heaviest ones may be missed:
     the share of the weight that the sample's heaviest ones have.
@@ -375,7 +375,7 @@ def sample_size_needed(
 
 
 def conformal_reach(residuals: Floats, level: float) -> float:
-    """The largest distance of a new value from its prediction, with a chance of at least ``level``.
+    """The largest distance of a new value from its prediction, with a probability of at least ``level``.
 
     The ⌈(n + 1)·level⌉-th smallest |residual| (split conformal prediction: Lei et al., JASA 2018),
     for values that were drawn at random like the n of the residuals, and predictions that were not
@@ -390,7 +390,7 @@ _DRAWS, _PLAIN, _CELLS = 20_000, 0.01, 1 << 22
 
 
 def chance_of_sample(values: Floats, is_sampled: NDArray[np.bool_], seed: int = 0) -> float:
-    """The p-value that a sample is random: the chance of a mean as far from that of all members.
+    """The p-value that a sample is random: the probability of a mean as far from that of all members.
 
     By the normal approximation of a mean of n of N values, which has the variance (1 − n/N)S²/n;
     by random samples where that is below 1 %, because the mean of a few skewed values is not

@@ -318,7 +318,7 @@ def copy_events(base: Database, path: Path, target: str, privacy: Privacy) -> No
         f"({', '.join(map(quote_text, KINDS))}) LIMIT 1"
     )
     if len(unknown):
-        problem = f"no kind of event is called {unknown.item()!r}; there are {', '.join(KINDS)}."
+        problem = f"unknown kind of event {unknown.item()!r}; known: {', '.join(KINDS)}."
         raise InputError(problem, source=str(path), code="unknown-kind")
     if frequent := privacy.frequent:
         base.run(f"CREATE OR REPLACE TEMP TABLE frequent_queries AS {frequent}")

@@ -219,7 +219,7 @@ def _check_log(toml: TomlFile, log: JsonObject, columns: JsonObject) -> None:
     try:
         ZoneInfo(str(log.get("time_zone", "UTC")))
     except (KeyError, ValueError, OSError):
-        problem = f"no time zone is called {log['time_zone']!r}; write it as Europe/Berlin."
+        problem = f"unknown time zone {log['time_zone']!r}; write it as Europe/Berlin."
         raise toml.error(problem, "log", "time_zone") from None
     time_format = log.get("time_format", "%Y")
     if not isinstance(time_format, str) or not re.search("%[yYsc]", time_format):
@@ -229,7 +229,7 @@ def _check_log(toml: TomlFile, log: JsonObject, columns: JsonObject) -> None:
 
 def _check_kind(toml: TomlFile, kind: object, *key: str) -> None:
     if kind not in KINDS:
-        raise toml.error(f"no kind is called {kind!r}; there are {', '.join(KINDS)}.", *key)
+        raise toml.error(f"unknown kind {kind!r}; known: {', '.join(KINDS)}.", *key)
 
 
 def _action_names(toml: TomlFile, kind: str, actions: object) -> list[str]:

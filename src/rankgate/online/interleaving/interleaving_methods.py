@@ -350,7 +350,7 @@ def _draw_position(weights: list[float], random: Random) -> int:
 
 
 def draw_probabilities(assignment: Assignment) -> list[list[float]]:
-    """The chance of each system to draw the document, by slot, given the documents above it."""
+    """The probability of each system to draw the document, by slot, given the documents above it."""
     remaining = [sum(rank_weights(length)) for length in assignment.lengths]
     rows = []
     for ranks in assignment.ranks:

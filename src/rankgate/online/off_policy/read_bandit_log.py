@@ -271,7 +271,7 @@ def parse_columns(columns: ColumnsLike | None) -> dict[str, str]:
     names: dict[str, str] = {}
     for role, column in column_pairs(columns or {}):
         if role not in COLUMN_ALIASES:
-            problem = f"no column of a log is called {role!r}; there are {', '.join(COLUMN_ALIASES)}."
+            problem = f"unknown column of a log {role!r}; known: {', '.join(COLUMN_ALIASES)}."
             raise UsageError(problem, code="unknown-column")
         if role in names:
             raise UsageError(f"columns: {role} is named twice.", code="duplicate-name")

@@ -25,7 +25,7 @@ POSITION_BASED = "pbm_harvest"
 _MIN_IMPRESSIONS = 30  # impressions of a document at a rank that its click rate needs
 
 MEASURES = ("clicks", "first", "dcg")
-"""Expected clicks of a search in the top k; the chance of a click at rank 1; DCG whose gain is the
+"""Expected clicks of a search in the top k; the probability of a click at rank 1; DCG whose gain is the
 chance of a click on a document that is looked at."""
 
 

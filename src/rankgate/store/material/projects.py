@@ -146,7 +146,7 @@ def get_by_name(connection: Connection, name: str) -> Project:
     if row is None:
         statement = sa.select(projects.c.name).where(_IS_NOT_DELETED)
         names = connection.scalars(statement.order_by("name").limit(10)).all()
-        hint = f"; there are {', '.join(names)}" if names else ""
+        hint = f"; known: {', '.join(names)}" if names else ""
         raise UsageError(f"there is no project {name!r}{hint}.", code="unknown-project")
     return value_of(Project, row)
 

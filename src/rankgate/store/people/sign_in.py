@@ -58,7 +58,7 @@ def password_hash(password: str) -> str:
         UsageError: the password is shorter than ten characters, or far too long.
     """
     if not SHORTEST <= len(password) <= LONGEST:
-        raise UsageError(f"a password has {SHORTEST} characters or more.", code="weak-password")
+        raise UsageError(f"a password needs at least {SHORTEST} characters.", code="weak-password")
     return _hasher().hash(password)
 
 

@@ -358,7 +358,7 @@ def history(
 
 def _unknown_metric(storage: RecordStorage, metric: str, system: str | None, slice_name: str) -> UsageError:
     metrics = sorted({point.metric for point in storage.points(None, None, "", None)})
-    hint = f"; there are {', '.join(metrics[:20])}" if metrics else "; record an evaluation first"
+    hint = f"; known: {', '.join(metrics[:20])}" if metrics else "; record an evaluation first"
     filters = f" of {system}" if system else ""
     filters += f" for {slice_name}" if slice_name else ""
     problem = f"{storage.name} has no values of {metric!r}{filters}{hint}."

@@ -130,6 +130,6 @@ def find_chart_kind(name: str) -> ChartKind:
         if chart_kind.name == name:
             return chart_kind
     raise UsageError(
-        f"no chart is called {name!r}; there are {', '.join(chart.name for chart in CHART_KINDS)}.",
+        f"unknown chart {name!r}; known: {', '.join(chart.name for chart in CHART_KINDS)}.",
         code="unknown-picture",
     )

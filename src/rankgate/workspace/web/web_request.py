@@ -398,7 +398,7 @@ def _read_json(field: Field, value: object) -> Any:
         raise invalid_value(name, f"is not an {kind} of JSON")
     texts = field.schema.get("items") == {"type": "string"}
     if texts and not all(isinstance(text, str) for text in value):
-        raise invalid_value(name, "is not an array of texts")
+        raise invalid_value(name, "is not an array of strings")
     if _has_nul(value):
         raise invalid_value(name, "has characters that are not allowed")
     return value

@@ -249,7 +249,7 @@ def note(result: Comparison) -> str:
     """A note on the estimates; empty without a sample."""
     if not result.sample:
         return ""
-    source = "every query had the same chance" if result.sample == "random" else result.sample
+    source = "every query was equally likely" if result.sample == "random" else result.sample
     if not result.represented["population"].drop_nulls().len():
         return (
             f"Means, intervals and tests weigh each query by how it was drawn ({source}): Hájek's estimate "

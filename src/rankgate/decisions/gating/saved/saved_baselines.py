@@ -374,9 +374,7 @@ def find_baseline(name: str, folder: Path = FOLDER) -> SavedBaseline:
         names = (
             ", ".join(path_of_baseline.stem for path_of_baseline in sorted(folder.glob("*.json"))) or "none"
         )
-        raise UsageError(
-            f"no baseline is called {name!r} in {folder}; there are {names}.", code="unknown-baseline"
-        )
+        raise UsageError(f"unknown baseline {name!r} in {folder}; known: {names}.", code="unknown-baseline")
     return SavedBaseline(path, load_baseline(path))
 
 

@@ -319,7 +319,7 @@ def _pair_rows(result: Sweep, row_dial: str, column_dial: str) -> list[dict[str,
     for name in (row_dial, column_dial):
         if name not in space:
             dial_names = ", ".join(space)
-            raise UsageError(f"no dial is called {name!r}; there are {dial_names}.", code="unknown-dial")
+            raise UsageError(f"unknown dial {name!r}; known: {dial_names}.", code="unknown-dial")
     points = [point for point in result.points if point.state == "ok"]
     dial_levels = [
         point_levels(space[name], [point.parameters for point in points]) for name in (row_dial, column_dial)

@@ -285,7 +285,7 @@ def find_kind(name: str) -> StartKind:
         UsageError: there is no such kind.
     """
     if name not in KINDS:
-        problem = f"no kind of folder is called {name!r}; there are {', '.join(KINDS)}."
+        problem = f"unknown kind of folder {name!r}; known: {', '.join(KINDS)}."
         raise UsageError(problem, code="unknown-kind")
     return KINDS[name]
 

@@ -205,7 +205,7 @@ def ndeval(
         qrels: judgments by subtopic.
         run: the run.
         alpha: the discount for each further document of a subtopic.
-        beta: the chance to look at the next document, for NRBP.
+        beta: the probability of looking at the next document, for NRBP.
         traditional: True to order by score and document, not by rank.
         depth: the number of documents of each topic that count.
         complete: True to divide by all judged topics, not only those in the run.

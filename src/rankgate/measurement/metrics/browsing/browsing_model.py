@@ -175,7 +175,7 @@ def user_model(
     """A metric by its continuation function, C(i).
 
     The function sees `Browsed`: ``rank`` ``(N,)``, ``gain``, ``cost``, ``total_gain`` and
-    ``total_cost`` ``(T, N)``, and returns the chance to go on from each rank to the next. Its
+    ``total_cost`` ``(T, N)``, and returns the probability of going on from each rank to the next. Its
     keyword-only arguments are parameters; one called ``cutoff`` is what ``@`` binds.
 
     Args:
@@ -187,7 +187,7 @@ def user_model(
         aliases: other names.
 
     Raises:
-        UsageError: when values are computed: the function gives a chance outside [0, 1], or
+        UsageError: when values are computed: the function gives a probability outside [0, 1], or
             users never stop, for any gain.
 
     >>> from rankgate.measurement.metrics.judged_block import block
@@ -234,7 +234,8 @@ def checked_continuation(
     wrong = chance[~((chance >= 0) & (chance <= 1))]
     if wrong.size:
         raise UsageError(
-            f"{name}: the continuation function gave {wrong[0]:g}; a chance to go on is from 0 to 1.",
+            f"{name}: the continuation function gave {wrong[0]:g}; a probability of going on must lie "
+            "between 0 and 1.",
             code="continuation-outside-range",
         )
     return ContinuationModel(chance)

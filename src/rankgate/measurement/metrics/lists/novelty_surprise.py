@@ -40,7 +40,7 @@ def novelty(lists: Listed, *, of: Of = "people", unknown: Unknown = "leave_out")
 
     Args:
         lists: the lists.
-        of: the chance that one of the people knows the item (Zhou, rexmex, evidently), or that an
+        of: the probability that one of the people knows the item (Zhou, rexmex, evidently), or that an
             interaction is with it (elliot's EFD).
         unknown: items unknown to everyone are left out, as novel as an item that one
             knows (`cap`), or count 0 (`zero`: recommenders).
@@ -58,7 +58,7 @@ def novelty(lists: Listed, *, of: Of = "people", unknown: Unknown = "leave_out")
 def expected_popularity_complement(
     lists: Listed, *, relevance: NoveltyRelevance = "ignore", discount: Discount = "log2"
 ) -> Floats:
-    """Expected popularity complement (EPC): the chance that people do not know an item, ``(T,)``.
+    """Expected popularity complement (EPC): the probability that people do not know an item, ``(T,)``.
 
         EPC = Σ_r d(r) · relᵣ · (1 − people who know iᵣ / people) / Σ_r d(r)
 
@@ -104,7 +104,7 @@ def expected_free_discovery(
 
 
 def _information(lists: Listed, of: Of, unknown: Unknown) -> tuple[Floats, np.ndarray]:
-    """−log₂ of the chance that each item is known, ``(T, K)``, and True for items that count."""
+    """−log₂ of the probability that each item is known, ``(T, K)``, and True for items that count."""
     assert lists.seen is not None
     total_count = lists.people if of == "people" else int(lists.seen.sum())
     bits = np.log2(max(total_count, 1)) - np.log2(np.maximum(lists.seen, 1)) + 0.0

@@ -171,7 +171,7 @@ def parity_terms(lists: Listed, *, head: Head = "items", share: Share = 0.2) -> 
 
 
 def variation_of_chances(sums: Floats) -> float:
-    """Standard deviation over mean of the chances of two groups, ``(4,)``: parts, then wholes."""
+    """Standard deviation over mean of the probabilities of two groups, ``(4,)``: parts, then wholes."""
     shown_sums, possible_sums = np.split(sums, 2)
     if (possible_sums <= 0).any() or not shown_sums.sum():
         return float("nan")
@@ -263,7 +263,8 @@ PopularityLift = ListMetric(
 PopREO = ListMetric(
     "PopREO",
     opportunity_terms,
-    title="The inequality between the chances of relevant items of the head and of the tail to be shown.",
+    title="The inequality between the probabilities of relevant items of the head and of the tail to be "
+    "shown.",
     formula="PopREO = std / mean over head and tail of Σ relevant shown / Σ relevant",
     aliases=("REO",),
     higher_is_better=False,
@@ -277,7 +278,7 @@ PopREO = ListMetric(
 PopRSP = ListMetric(
     "PopRSP",
     parity_terms,
-    title="The inequality between the chances of items of the head and of the tail to be shown.",
+    title="The inequality between the probabilities of items of the head and of the tail to be shown.",
     formula="PopRSP = std / mean over head and tail of Σ shown / Σ items new to the user",
     aliases=("RSP",),
     higher_is_better=False,
@@ -292,7 +293,7 @@ PopRSP = ListMetric(
 def ips_hits(
     lists: Listed, *, cap: Annotated[float, Range(1)] = 10_000.0, normalised: bool = False
 ) -> Floats:
-    """Hits, each over the chance that an interaction is with its item, ``(T,)``.
+    """Hits, each over the probability that an interaction is with its item, ``(T,)``.
 
         IPSHits@K = Σ_{i relevant and shown} min( cap, Σ_j seen_j / seen_i )
 
@@ -324,7 +325,7 @@ def ips_hits(
 IPSHits = ListMetric(
     "IPSHits",
     ips_hits,
-    title="Hits, each over the chance that an interaction is with its item.",
+    title="Hits, each over the probability that an interaction is with its item.",
     formula="IPSHits@K = Σ_{i relevant and shown} min( cap, Σ_j seen_j / seen_i )",
     aliases=("ips_hit_rate",),
     high=None,

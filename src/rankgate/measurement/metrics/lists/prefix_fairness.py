@@ -153,7 +153,7 @@ def fair_top_k(
 ) -> Floats:
     """1 for a list if each of its prefixes passes the FA*IR test, ``(T,)``; NaN for an empty list.
 
-    A prefix of k fails if so few protected items in it, or fewer, come about with a chance of at
+    A prefix of k fails if so few protected items in it, or fewer, come about with a probability of at
     most alpha, were each place protected with chance p.
 
     Args:
@@ -161,7 +161,7 @@ def fair_top_k(
         p: the required share of the protected.
         alpha: the level of the test, for each prefix.
         adjust: True if alpha is that of all prefixes together: each is tested at the greatest level
-            at which a fair ranking fails anywhere with a chance of at most alpha.
+            at which a fair ranking fails anywhere with a probability of at most alpha.
         protected: the code of the protected group.
 
     >>> shown = Listed(np.array([[0, 1, 2, 3], [3, 2, 1, 0]]), 4, groups=np.array([0, 0, 0, 1]))

@@ -157,7 +157,7 @@ def _read_secret(file: str | None) -> str:
 def _read_list(toml: TomlFile, table: JsonObject, name: str) -> tuple[str, ...]:
     value = table.get(name, [])
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise toml.error(f"{name} is a list of texts.", name)
+        raise toml.error(f"{name} must be a list of strings.", name)
     return tuple(value)
 
 
