@@ -17,7 +17,6 @@ from rankgate.store.rating import kept_counts
 from rankgate.store.store import Store
 from rankgate.store.tables import METADATA
 from rankgate.workspace.web.routes import ROUTES
-from rankgate.workspace.web.start_routes import START_ROUTES
 from support.crawling import crawl
 from support.model_server import model_server
 from support.serving import ACCOUNT, PASSWORD, Visitor, served
@@ -61,7 +60,12 @@ ELSEWHERE = {
 }
 """Buttons that other tests press: they end the session, need a code, or a server that fails."""
 
-STEPS = {route.name for route in START_ROUTES if route.method == "POST"}
+STEPS = {
+    route.name
+    for route in ROUTES
+    if route.method == "POST"
+    and route.handler.__module__.rpartition(".")[2] in {"engine_pages", "query_entry_pages", "step_pages"}
+}
 """Buttons by which a project starts: test_start.py presses them, and runs their jobs."""
 
 ADDRESSES = {"evaluate", "compare", "gate", "explain-value"}

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.replies import FileReply
-from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, FieldKind, Route
+from rankgate.workspace.web.web_request import ADMIN, ANYONE, ROUTES, SIGNED_IN, Field, FieldKind, Route, page
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
+    from rankgate.workspace.web.web_request import WebRequest
 
 
 _PARAMETER = re.compile(r"\{(\w+)(?::(\w+))?\}")
@@ -173,6 +174,7 @@ def _field_schema(field: Field) -> dict[str, Json]:
     return schema | ({"description": explanation} if explanation else {})
 
 
-def openapi_file(routes: tuple[Route, ...]) -> FileReply:
+@page("openapi", "/openapi.json", SIGNED_IN, "The REST API", scope="read")
+def openapi_page(request: WebRequest) -> FileReply:  # noqa: ARG001 - as every handler
     """The OpenAPI description as a file."""
-    return FileReply(to_json(describe_api(routes)), "application/json")
+    return FileReply(to_json(describe_api(ROUTES.values())), "application/json")

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from rankgate.core.declare import Parameter, declared_parameter
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+Handler = TypeVar("Handler", bound="Callable[[WebRequest], Reply]")
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,7 @@ MEMBER_ROLES = frozenset({"admin", "manager", "rater", "viewer"})
 RATING_ROLES = frozenset({"admin", "manager", "rater"})
 VIEWING_ROLES = frozenset({"admin", "manager", "viewer"})
 MANAGING_ROLES = frozenset({"admin", "manager"})
+ADMIN_ROLE = frozenset({"admin"})
 
 Permission = str | frozenset[str]
 """``ANYONE``, ``SIGNED_IN``, ``ADMIN``, or the permitted roles in the path's project."""
@@ -289,6 +292,50 @@ class Route:
     def has_file(self) -> bool:
         """True if a field of the route is a file."""
         return any(field.kind == "file" for field in self.fields)
+
+
+ROUTES: dict[str, Route] = {}
+"""The declared routes by name; a module declares its routes when it is imported."""
+
+_SCOPES: dict[Permission, str | None] = {
+    ANYONE: None,
+    SIGNED_IN: None,
+    MEMBER_ROLES: "read",
+    VIEWING_ROLES: "read",
+    RATING_ROLES: "rate",
+    MANAGING_ROLES: "manage",
+    ADMIN_ROLE: "admin",
+    ADMIN: "admin",
+}
+"""The scope that a token needs for a route, by the permission that people need."""
+
+
+def declare_route(
+    method: Literal["GET", "POST"],
+    name: str,
+    path: str,
+    needs: Permission,
+    title: str,
+    *fields: Field,
+    scope: str | None = "by permission",
+    **flags: bool,
+) -> Callable[[Handler], Handler]:
+    """Declare the function as the handler of a route; the arguments are the attributes of `Route`.
+
+    Without a scope it is that of the permission: ``read``, ``rate``, ``manage`` or ``admin`` for the
+    roles of a project, and none for ``ANYONE`` and ``SIGNED_IN``.
+    """
+
+    def declare(handler: Handler) -> Handler:
+        token_scope = _SCOPES[needs] if scope == "by permission" else scope
+        ROUTES[name] = Route(name, method, path, needs, handler, title, fields, token_scope, **flags)
+        return handler
+
+    return declare
+
+
+page, action = partial(declare_route, "GET"), partial(declare_route, "POST")
+"""Decorators of the handlers of pages and of actions."""
 
 
 _CHECKBOX_WORDS = {**FLAG_WORDS, "on": True, "off": False, "none": False, "": False}

@@ -11,6 +11,8 @@ from rankgate.workspace.web.dashboard.recorded_results import pair_address
 from rankgate.workspace.web.pages.watching_pages import alert_row
 from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import PageReply
+from rankgate.workspace.web.shared_fields import ALERTS_PATH
+from rankgate.workspace.web.web_request import VIEWING_ROLES, page
 
 if TYPE_CHECKING:
     from rankgate.store.database import Connection
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from rankgate.workspace.web.web_request import WebRequest
 
 
+@page("alert", f"{ALERTS_PATH}/{{alert:int}}", VIEWING_ROLES, "An alert")
 def alert_page(request: WebRequest) -> PageReply:
     """The page of an alert with its figures, and with its messages for managers."""
     with request.store.read() as connection:

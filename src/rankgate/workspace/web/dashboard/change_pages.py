@@ -39,7 +39,8 @@ from rankgate.workspace.web.dashboard.recorded_results import (
 )
 from rankgate.workspace.web.dashboard.side_lists import make_side_lists
 from rankgate.workspace.web.replies import PageReply, not_found
-from rankgate.workspace.web.web_request import MANAGING_ROLES, page_window
+from rankgate.workspace.web.shared_fields import PAIR
+from rankgate.workspace.web.web_request import MANAGING_ROLES, VIEWING_ROLES, Field, page, page_window
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -64,6 +65,18 @@ _STATUS_FIELDS = ("better", "judged_before", "judged_after")
 _COLUMNS = ("query_id", "text", "before", "after", "change", "judged_before", "judged_after")
 
 
+_QUERY = Field("query", "Query", required=True, most=500, help="Its id.")
+
+
+@page(
+    "change",
+    "/projects/{project}/changes",
+    VIEWING_ROLES,
+    "What changed",
+    *PAIR,
+    Field("start", "First row", "whole"),
+    tabular=True,
+)
 def change_page(request: WebRequest) -> PageReply:
     """The page with the metrics of two evaluations, the cause of the change, and fallen queries."""
     with request.store.read() as connection:
@@ -145,6 +158,14 @@ def _list_evaluations(
     ]
 
 
+@page(
+    "query-change",
+    "/projects/{project}/changes/query",
+    VIEWING_ROLES,
+    "What changed for a query",
+    _QUERY,
+    *PAIR,
+)
 def query_change_page(request: WebRequest) -> PageReply:
     """The page with both lists of a query, and the grade and move of each document."""
     query_id = request.values["query"]

@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 
 from rankgate.store.material import queries_documents
 from rankgate.store.records import record_notes
+from rankgate.store.tables.record_tables import SUBJECTS
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused
-from rankgate.workspace.web.web_request import invalid_value
+from rankgate.workspace.web.web_request import MEMBER_ROLES, RATING_ROLES, Field, action, invalid_value, page
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -57,7 +58,18 @@ def _is_visible(request: WebRequest, comment: record_notes.Comment) -> bool:
     return request.role != "rater" or is_open_to_raters or is_author
 
 
-def page(request: WebRequest) -> PageReply:
+_KIND = Field("kind", "Kind", "choice", choices=tuple((kind, kind) for kind in SUBJECTS))
+
+_SUBJECT = Field("subject", "Subject", most=500, help="The id of a query, the hash of a record.")
+
+_SUBJECTS = (
+    Field("kind", "Kind", "choice", required=True, choices=_KIND.choices),
+    Field("subject", "Subject", required=True, most=500, help=_SUBJECT.help),
+)
+
+
+@page("comments", "/projects/{project}/comments", MEMBER_ROLES, "Comments", _KIND, _SUBJECT)
+def comments_page(request: WebRequest) -> PageReply:
     """The page of the comments on a subject, or of the latest comments of the project."""
     fields = request.values
     with request.store.read() as connection:
@@ -92,6 +104,16 @@ def page(request: WebRequest) -> PageReply:
     return PageReply("comments.html", data, {"places": paths, "texts": texts})
 
 
+@action(
+    "comment-add",
+    "/projects/{project}/comments",
+    RATING_ROLES,
+    "Add the comment",
+    *_SUBJECTS,
+    Field("text", "Comment", "long", required=True, most=5_000),
+    Field("comment_id", most=100, help="Made by the client, and the same in every retry."),
+    Field("comparison", most=200, help="Two records to open on one page."),
+)
 def add(request: WebRequest) -> ActionReply:
     """Add a comment.
 
@@ -122,6 +144,12 @@ def _client_comment_id(request: WebRequest) -> str:
     return f"{request.project.id}-{request.user.id}-{client_id}" if client_id else ""
 
 
+@action(
+    "comment-withdraw",
+    "/projects/{project}/comments/{comment:int}/withdraw",
+    RATING_ROLES,
+    "Take the comment back",
+)
 def withdraw(request: WebRequest) -> ActionReply:
     """Withdraw a comment; only its author and managers may.
 

@@ -33,7 +33,7 @@ from rankgate.workspace.web.pages.live_engines import (
 from rankgate.workspace.web.pages.rating_pages import record_answer
 from rankgate.workspace.web.pages.task_view import scale_view
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.web_request import invalid_value
+from rankgate.workspace.web.web_request import MANAGING_ROLES, Field, action, invalid_value, page
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -85,6 +85,23 @@ class _TypedQuery:
         return self.judged.get(doc_id, self.people_grades.get(doc_id))
 
 
+_MAX_TEXT = 500
+
+_PARAMETERS = "Such as k1=0.9 b=0.4; the engine must have these names."
+
+
+@page(
+    "live",
+    "/projects/{project}/live",
+    MANAGING_ROLES,
+    "Live comparison",
+    Field("text", "Query", most=_MAX_TEXT),
+    Field("first", "First engine", most=63),
+    Field("first_parameters", "Its parameters", most=500, help=_PARAMETERS),
+    Field("second", "Second engine", most=63),
+    Field("second_parameters", "Its parameters", most=500, help=_PARAMETERS),
+    scope="read",
+)
 def live_page(request: WebRequest) -> PageReply:
     """The page with the answers of two engines to a typed query, or with only the form."""
     fields = request.values
@@ -229,6 +246,20 @@ def _with_fields(document: LiveDocument, stored: Document | None) -> Document:
     return Document(0, document.doc_id, "", document.fields, None if stored is None else stored.url, None)
 
 
+@action(
+    "live-rate",
+    "/projects/{project}/live/ratings",
+    MANAGING_ROLES,
+    "Rate",
+    Field("text", "Query", required=True, most=_MAX_TEXT),
+    Field("first", required=True, most=63),
+    Field("first_parameters", most=500),
+    Field("second", required=True, most=63),
+    Field("second_parameters", most=500),
+    Field("doc_id", "Document", required=True, most=1_000),
+    Field("grade", "Grade", "number", required=True, help="On the scale."),
+    scope="rate",
+)
 def rate_live(request: WebRequest) -> ActionReply:
     """Record the sender's grade of a document for a typed query.
 

@@ -14,7 +14,8 @@ from rankgate.workspace.web.dashboard.evaluation_pair import query_changes, read
 from rankgate.workspace.web.dashboard.recorded_results import pair_address
 from rankgate.workspace.web.pages.coverage_pages import read_graded_pairs
 from rankgate.workspace.web.replies import ActionReply
-from rankgate.workspace.web.web_request import RATING_ROLES, invalid_value
+from rankgate.workspace.web.shared_fields import PAIR
+from rankgate.workspace.web.web_request import MANAGING_ROLES, RATING_ROLES, Field, action, invalid_value
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -101,6 +102,28 @@ def fallen_queries(request: WebRequest, pair: EvaluationPair) -> list[str]:
     return sort_worst_first(table, later).filter(is_loss)["query_id"].to_list()
 
 
+def list_rater_names(request: WebRequest) -> list[str]:
+    """The names of the users who may rate in the project."""
+    with request.store.read() as connection:
+        members = users.members(connection, request.project.id)
+    return [user.name for user, role in members if role in RATING_ROLES]
+
+
+@action(
+    "missing-add",
+    "/projects/{project}/changes/batch",
+    MANAGING_ROLES,
+    "Judge missing documents",
+    *(Field(field.name, required=field.required, most=field.most) for field in PAIR),
+    Field("query", most=500, help="Only this query; by default every query that fell."),
+    Field(
+        "rater",
+        "Rated by",
+        most=100,
+        help="Empty: by everybody who rates. One person has the documents for 30 days.",
+        options=list_rater_names,
+    ),
+)
 def add_missing_batch(request: WebRequest) -> ActionReply:
     """Ask raters for the missing grades of a query, or of all queries that fell.
 
@@ -148,13 +171,6 @@ def _batch_name(pair: EvaluationPair) -> str:
     days = [f"{record.evaluated_at:%Y-%m-%d}" for record in (pair.earlier, pair.later)]
     hashes = [record.sha256[:_HASH_LENGTH] for record in (pair.earlier, pair.later)]
     return f"Missing grades of {' and '.join(days)} ({' '.join(hashes)})"
-
-
-def list_rater_names(request: WebRequest) -> list[str]:
-    """The names of the users who may rate in the project."""
-    with request.store.read() as connection:
-        members = users.members(connection, request.project.id)
-    return [user.name for user, role in members if role in RATING_ROLES]
 
 
 def _find_rater(connection: Connection, request: WebRequest, name: str) -> int:

@@ -30,6 +30,7 @@ from rankgate.workspace.web.dashboard.next_steps import choose_next_step, find_f
 from rankgate.workspace.web.dashboard.recorded_results import read_result, record_view
 from rankgate.workspace.web.dashboard.trend_pages import TrendLine, with_outcomes
 from rankgate.workspace.web.pages import project_pages
+from rankgate.workspace.web.web_request import SIGNED_IN, VIEWING_ROLES, page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,6 +97,7 @@ class _Quality:
     open_alerts: list[Alert]
 
 
+@page("project", "/projects/{project}", VIEWING_ROLES, "Overview")
 def overview_page(request: WebRequest) -> PageReply:
     """The overview page: urgent problems, the metric, the last verdict, queries, and rater work."""
     project_page = project_pages.project_overview(request)
@@ -363,6 +365,8 @@ _HIDDEN_FROM_RATERS = dict.fromkeys(("verdict", "gated_at", "evaluated_at", "rec
 """The fields of a project that are hidden from raters."""
 
 
+@page("projects", "/projects", SIGNED_IN, "Projects", scope="read")
+@page("home", "/", SIGNED_IN, "Projects")
 def projects_page(request: WebRequest) -> PageReply:
     """The page of the user's projects, each with its last verdict and open alerts."""
     list_page = project_pages.list_projects(request)

@@ -32,7 +32,8 @@ from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.document_view import document_title, document_view, read_titles
 from rankgate.workspace.web.pages.highlighting import QueryWords
 from rankgate.workspace.web.replies import PageReply, not_found
-from rankgate.workspace.web.web_request import page_window
+from rankgate.workspace.web.shared_fields import AFTER
+from rankgate.workspace.web.web_request import VIEWING_ROLES, Field, page, page_window
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -47,6 +48,16 @@ _MAX_RECORDS = 60
 """The number of latest records that are searched for values of a query."""
 
 
+@page(
+    "query-values",
+    "/projects/{project}/query",
+    VIEWING_ROLES,
+    "Query",
+    Field("query", "Query", required=True, most=500, help="Its id."),
+    Field("metric", "Metric", most=200),
+    Field("record", "Record", most=64, help="The system with the lists; by default the last."),
+    tabular=True,
+)
 def query_page(request: WebRequest) -> PageReply:
     """The page of a query with values, lists, judgments and comments."""
     query = request.values["query"]
@@ -120,6 +131,16 @@ def query_page(request: WebRequest) -> PageReply:
     return PageReply("query_values.html", data, extra, images=images, rows=rows)
 
 
+@page(
+    "explain",
+    "/projects/{project}/explain",
+    VIEWING_ROLES,
+    "How a value is computed",
+    Field("query", "Query", required=True, most=500),
+    Field("metric", "Metric", required=True, most=200),
+    Field("record", "Record", required=True, most=64),
+    Field("system", "System", most=500, help="By default the last of the record."),
+)
 def explanation_page(request: WebRequest) -> PageReply:
     """The page with the computation of a metric's value for a query, step by step.
 
@@ -264,6 +285,15 @@ def _trend_lines(rows: list[_QueryValue], latest: Sequence[Record]) -> list[Tren
     return lines
 
 
+@page(
+    "queries",
+    "/projects/{project}/queries",
+    VIEWING_ROLES,
+    "Queries",
+    Field("words", "Search", most=200),
+    AFTER,
+    tabular=True,
+)
 def queries_page(request: WebRequest) -> PageReply:
     """The page of active queries of the project and its latest record, with values."""
     fields = request.values

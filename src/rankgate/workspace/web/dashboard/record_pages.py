@@ -21,7 +21,7 @@ from rankgate.core.present.document_model import SIGNS, Document, Grid, PlainRow
 from rankgate.core.present.document_model import Table as DocumentTable
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.number_formats import count_noun, format_decimal, format_interval, format_signed
-from rankgate.core.present.pages import page
+from rankgate.core.present.pages import page as document_page
 from rankgate.core.present.pages.page import page_content
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.gating.verdict import Verdict
@@ -42,7 +42,8 @@ from rankgate.workspace.web.dashboard.recorded_results import (
 )
 from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
-from rankgate.workspace.web.web_request import page_window
+from rankgate.workspace.web.shared_fields import AFTER, SINCE, SYSTEM
+from rankgate.workspace.web.web_request import VIEWING_ROLES, Field, page, page_window
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,6 +135,33 @@ ONLINE_GROUPS = ("experiments", "kpis")
 """The groups that have separate pages in the navigation."""
 
 
+_RECORD = "/projects/{project}/records/{record}"
+
+
+@page(
+    "records",
+    "/projects/{project}/records",
+    VIEWING_ROLES,
+    "Records",
+    Field("kind", "Kind", most=50, help="Of the result, such as verdict; or a group, such as gates."),
+    SYSTEM,
+    Field("branch", "Branch", most=500),
+    Field(
+        "verdict",
+        "Verdict",
+        "choice",
+        choices=tuple((verdict, verdict) for verdict in ("pass", "fail", "inconclusive")),
+    ),
+    Field("label", "Label", most=500, help="name=value, or a name for any value."),
+    Field(
+        "words", "Search", most=200, help="In names, systems, branches and revisions, or the start of a hash."
+    ),
+    SINCE,
+    Field("until", "Before", "moment"),
+    Field("before", "Below this record", "whole"),
+    Field("most", "Records", "whole", help="At most 10000; 50 by default."),
+    tabular=True,
+)
 def records_page(request: WebRequest) -> PageReply:
     """The page of records that match the filters, newest first."""
     fields = request.values
@@ -242,6 +270,7 @@ class _RecordContent:
     html: str
 
 
+@page("record", _RECORD, VIEWING_ROLES, "Record")
 def record_page(request: WebRequest) -> PageReply:
     """The page of a record with its result and comments."""
     with request.store.read() as connection:
@@ -297,12 +326,12 @@ def _query_texts(connection: Connection, request: WebRequest) -> dict[str, str]:
     return {query.query_id: query.text for query in queries if query.text}
 
 
-def _make_links(request: WebRequest, record: Record, texts: Mapping[str, str]) -> page.Links:
+def _make_links(request: WebRequest, record: Record, texts: Mapping[str, str]) -> document_page.Links:
     """The addresses of a record's tables, charts and queries, and the texts of the queries."""
     address = record_address(request, record)
     query = partial(query_address, request, record=record)
     query_ids = _linked_queries(request, record)
-    return page.Links(
+    return document_page.Links(
         f"{address}/tables/",
         f"{address}/charts/",
         lambda query_id: query(query_id) if query_id in query_ids else "",
@@ -332,7 +361,7 @@ def _make_document(
         first.append(evidence_section(result))
     values = read_query_values(request, record)
     if values is not None and not any(
-        (table.grid.flat.head[0] in page.QUERY_COLUMNS for _, table in document.tables)
+        (table.grid.flat.head[0] in document_page.QUERY_COLUMNS for _, table in document.tables)
     ):
         tables = tuple(_value_tables(values.table, texts))
         first.append(Section("values", "Values by query", tables, "Queries"))
@@ -375,7 +404,10 @@ def _linked_queries(request: WebRequest, record: Record) -> frozenset[str]:
 
 
 def _list_tables(document: Document) -> list[dict[str, str]]:
-    return [{"table": anchor, "heading": table.heading} for anchor, table in page.anchored_tables(document)]
+    return [
+        {"table": anchor, "heading": table.heading}
+        for anchor, table in document_page.anchored_tables(document)
+    ]
 
 
 def _find_document(request: WebRequest) -> tuple[Record, Document]:
@@ -387,10 +419,11 @@ def _find_document(request: WebRequest) -> tuple[Record, Document]:
     return record, page_content.document
 
 
+@page("record-table", f"{_RECORD}/tables/{{table}}", VIEWING_ROLES, "Table", tabular=True)
 def table_page(request: WebRequest) -> PageReply:
     """The page of one table of a record."""
     record, document = _find_document(request)
-    document_table = dict(page.anchored_tables(document)).get(request.path["table"])
+    document_table = dict(document_page.anchored_tables(document)).get(request.path["table"])
     if document_table is None:
         raise not_found("table")
     grid = document_table.grid.flat
@@ -417,11 +450,13 @@ def table_page(request: WebRequest) -> PageReply:
     return PageReply("record_table.html", data, extra, rows=PlainRows(grid.head, grid.rows))
 
 
+@page("record-svg", f"{_RECORD}/charts/{{chart}}.svg", VIEWING_ROLES, "Chart as SVG")
 def chart_svg(request: WebRequest) -> FileReply:
     """A chart of a record as SVG."""
     return FileReply(_draw_picture(request).svg().encode(), "image/svg+xml", fresh=True)
 
 
+@page("record-png", f"{_RECORD}/charts/{{chart}}.png", VIEWING_ROLES, "Chart as PNG")
 def chart_png(request: WebRequest) -> FileReply:
     """A chart of a record as PNG."""
     return FileReply(_draw_picture(request).png(), "image/png", fresh=True)
@@ -429,7 +464,7 @@ def chart_png(request: WebRequest) -> FileReply:
 
 def _draw_picture(request: WebRequest) -> Any:
     _, document = _find_document(request)
-    chart = dict(page.anchored_charts(document)).get(request.path["chart"])
+    chart = dict(document_page.anchored_charts(document)).get(request.path["chart"])
     if chart is None:
         raise not_found("chart")
     try:
@@ -440,6 +475,7 @@ def _draw_picture(request: WebRequest) -> Any:
         raise not_found("chart") from None
 
 
+@page("record-values", f"{_RECORD}/values", VIEWING_ROLES, "Values by query", AFTER, tabular=True)
 def query_values_page(request: WebRequest) -> PageReply:
     """The page of all values per query of a record."""
     with request.store.read() as connection:

@@ -29,6 +29,8 @@ from rankgate.workspace.web.dashboard import trend_chart
 from rankgate.workspace.web.dashboard.gate_outcomes import GateOutcome, find_outcomes, shown_status
 from rankgate.workspace.web.dashboard.recorded_results import pair_address, read_query_values
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
+from rankgate.workspace.web.shared_fields import SINCE, SLICE, SYSTEM
+from rankgate.workspace.web.web_request import VIEWING_ROLES, Field, page
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -298,6 +300,20 @@ _MAX_RECORDS = 60
 """The number of latest records shown by small lines."""
 
 
+_SERIES = (SYSTEM, SLICE, Field("branch", "Branch", most=500), SINCE)
+
+_METRIC = Field("metric", "Metric", required=True, most=200)
+
+
+@page(
+    "trends",
+    "/projects/{project}/trends",
+    VIEWING_ROLES,
+    "Trends",
+    Field("metric", "Metric", most=200, help="By default all series."),
+    *_SERIES,
+    tabular=True,
+)
 def trends_page(request: WebRequest) -> PageReply:
     """The page of one series over time, or of all series if the request names no series."""
     return _series_page(request) if request.values["metric"] else _all_series_page(request)
@@ -502,11 +518,13 @@ def _requested_history(request: WebRequest) -> History:
     return _make_history(request, points, events)[0]
 
 
+@page("trend-svg", "/projects/{project}/trends.svg", VIEWING_ROLES, "Trend as SVG", _METRIC, *_SERIES)
 def trend_svg(request: WebRequest) -> FileReply:
     """The drawing of a series as SVG."""
     return FileReply(_requested_history(request).plot().svg().encode(), "image/svg+xml")
 
 
+@page("trend-png", "/projects/{project}/trends.png", VIEWING_ROLES, "Trend as PNG", _METRIC, *_SERIES)
 def trend_png(request: WebRequest) -> FileReply:
     """The drawing of a series as PNG."""
     return FileReply(_requested_history(request).plot().png(), "image/png")

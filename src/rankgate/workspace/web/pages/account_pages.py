@@ -32,8 +32,9 @@ from rankgate.workspace.web.replies import (
     RequestRefused,
     not_found,
 )
-from rankgate.workspace.web.texts import LANGUAGE
-from rankgate.workspace.web.web_request import invalid_value
+from rankgate.workspace.web.shared_fields import END_TOKENS, NEW_PASSWORD, NEXT_ADDRESS, PASSWORD
+from rankgate.workspace.web.texts import LANGUAGE, read_languages
+from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, action, invalid_value, page
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -58,6 +59,10 @@ _CODE_TIME = timedelta(minutes=10)
 """The time limit for the code after the password."""
 
 
+_NAME = Field("name", "Name", most=100, help="Letters, digits and . @ + - _")
+
+
+@page("sign-in-page", "/sign-in", ANYONE, "Sign in", NEXT_ADDRESS, Field("password_is_set", kind="flag"))
 def sign_in_page(request: WebRequest) -> PageReply:
     """The sign-in form."""
     data = {
@@ -84,12 +89,35 @@ def mails_links(config: ServerConfig) -> bool:
     return True
 
 
+@action(
+    "language",
+    "/language",
+    ANYONE,
+    "Choose the language",
+    Field(
+        "language",
+        "Language of the pages of raters",
+        "choice",
+        required=True,
+        choices=tuple((texts.code, texts.language) for texts in read_languages().values()),
+    ),
+    NEXT_ADDRESS,
+)
 def choose_language(request: WebRequest) -> ActionReply:
     """Set the language of the rater pages in this browser."""
     language = request.values["language"]
     return ActionReply(own_path(request.values["next"]), {"language": language}, cookies={LANGUAGE: language})
 
 
+@action(
+    "sign-in",
+    "/sign-in",
+    ANYONE,
+    "Sign in",
+    Field("name", "Name", required=True, most=100),
+    PASSWORD,
+    NEXT_ADDRESS,
+)
 def sign_in_with_password(request: WebRequest) -> ActionReply:
     """Sign in with a new session, so that an attacker's planted session is useless.
 
@@ -168,6 +196,7 @@ def own_path(path: str | None) -> str:
     return path if path and is_inside and path.isprintable() and "\\" not in path else "/projects"
 
 
+@action("sign-out", "/sign-out", SIGNED_IN, "Sign out")
 def sign_out(request: WebRequest) -> ActionReply:
     """Sign out and end the session."""
     with request.store.write() as connection:
@@ -176,6 +205,7 @@ def sign_out(request: WebRequest) -> ActionReply:
     return ActionReply("/sign-in", cookies={SESSION: None})
 
 
+@page("invitation", "/invitations/{secret}", ANYONE, "You are invited")
 def invitation_page(request: WebRequest) -> PageReply:
     """The form to become a user, or to join a project."""
     with request.store.read() as connection:
@@ -207,6 +237,15 @@ def _provider_name(request: WebRequest) -> str | None:
     return None if request.config.oidc is None else request.config.oidc.name
 
 
+@action(
+    "accept",
+    "/invitations/{secret}",
+    ANYONE,
+    "Accept",
+    _NAME,
+    Field("display", "Your name, as others see it", most=100),
+    Field("password", "Password", "secret", most=1_000, help="Ten characters or more."),
+)
 def accept_invitation(request: WebRequest) -> ActionReply:
     """Create the invited user and sign in; a signed-in user joins with the current account."""
     fields, secret = request.values, request.path["secret"]
@@ -234,6 +273,15 @@ def _join_project(request: WebRequest, user: User) -> ActionReply:
     return ActionReply("/projects", {"user": user.name})
 
 
+@action(
+    "password",
+    "/account/password",
+    SIGNED_IN,
+    "Change the password",
+    Field("before", "Password until now", "secret", required=True, most=1_000),
+    NEW_PASSWORD,
+    END_TOKENS,
+)
 def change_password(request: WebRequest) -> ActionReply:
     """Change the password, and end all other sessions and, on request, API tokens."""
     user = request.user
@@ -258,6 +306,7 @@ def require_password(request: WebRequest, password: str) -> None:
         raise RequestRefused(403, "wrong-password", "The password is wrong.")
 
 
+@page("asset", "/assets/{name}", ANYONE, "Asset", Field("v", most=64))
 def asset_reply(request: WebRequest) -> FileReply:
     """A static file for pages."""
     asset_file = read_assets().get(request.path["name"])
@@ -287,6 +336,7 @@ def _redirect_address(request: WebRequest) -> str:
     return f"{request.origin}{request.config.base}{_PATH}/callback"
 
 
+@page("oidc", "/sign-in/oidc", ANYONE, "Sign in with a provider", NEXT_ADDRESS, Field("invitation", most=200))
 def begin_oidc(request: WebRequest) -> RedirectReply:
     """Redirect the browser to the provider."""
     settings = _oidc_settings(request)
@@ -298,6 +348,16 @@ def begin_oidc(request: WebRequest) -> RedirectReply:
     return RedirectReply(address, {oidc_users.COOKIE: oidc_users.seal_cookie(settings, pending_state)})
 
 
+@page(
+    "oidc-callback",
+    "/sign-in/oidc/callback",
+    ANYONE,
+    "Sign in with a provider",
+    Field("state", most=200),
+    Field("code", most=4_000),
+    Field("iss", most=2_000),
+    Field("error", most=200),
+)
 def oidc_callback(request: WebRequest) -> ActionReply:
     """Handle the return from the provider, and sign in with a new session."""
     settings, fields = _oidc_settings(request), request.values
@@ -334,6 +394,7 @@ def _claimed_email(claims: object) -> str:
     return email[:100] if isinstance(email, str) and email.isprintable() else ""
 
 
+@page("account", "/account", SIGNED_IN, "Your account", scope="read")
 def account_page(request: WebRequest) -> PageReply:
     """The account page: the user and tokens; sessions only if the request has a session."""
     user = request.user
@@ -388,6 +449,7 @@ def browser_title(browser: str) -> str:
     return f"{program} on {system}" if program and system else browser[:60]
 
 
+@action("session-end", "/account/sessions/{session:int}/end", SIGNED_IN, "End the session")
 def end_session(request: WebRequest) -> ActionReply:
     """End a session of the user; ending the current session is a sign-out."""
     with request.store.write() as connection:
@@ -399,6 +461,7 @@ def end_session(request: WebRequest) -> ActionReply:
     return ActionReply("/account", {"session": request.path["session"]})
 
 
+@action("sessions-end", "/account/sessions/end", SIGNED_IN, "End all other sessions")
 def end_other_sessions(request: WebRequest) -> ActionReply:
     """End all sessions of the user except the current session."""
     current_session = request.who.session
@@ -414,6 +477,20 @@ def _token_view(token: Token) -> dict[str, PageValue]:
     return {name: getattr(token, name) for name in names}
 
 
+@action(
+    "token-issue",
+    "/account/tokens",
+    SIGNED_IN,
+    "Make a token",
+    Field("name", "What it is for", required=True, most=100),
+    Field("project", "Only in this project", most=63),
+    Field("days", "Days until it ends", "whole", default="90", least=1, largest=3_650),
+    Field("read", "read: see results", "flag", default="1"),
+    Field("record", "record: record evaluations, and nothing else", "flag"),
+    Field("rate", "rate: give ratings", "flag"),
+    Field("manage", "manage: set up and resolve", "flag"),
+    Field("admin", "admin: everything that you may do", "flag"),
+)
 def issue_token(request: WebRequest) -> PageReply:
     """Create a token; its secret is shown once."""
     fields = request.values
@@ -444,6 +521,7 @@ def _find_project(connection: Connection, user: User, name: str) -> int:
     return numbers[0]
 
 
+@action("token-revoke", "/account/tokens/{token:int}/revoke", SIGNED_IN, "End the token")
 def revoke_token(request: WebRequest) -> ActionReply:
     """Revoke a token."""
     with request.store.write() as connection:
@@ -455,6 +533,7 @@ def revoke_token(request: WebRequest) -> ActionReply:
     return ActionReply("/account", {"token": token.id})
 
 
+@page("users", "/users", ADMIN, "Users")
 def users_page(request: WebRequest) -> PageReply:
     """The page of all users."""
     with request.store.read() as connection:
@@ -475,6 +554,14 @@ def users_page(request: WebRequest) -> PageReply:
     return PageReply("users.html", {"users": rows})
 
 
+@action(
+    "user-change",
+    "/users/{user:int}",
+    ADMIN,
+    "Change the user",
+    Field("sign_in", "May sign in", "choice", choices=(("yes", "yes"), ("no", "no"))),
+    Field("admin", "Admin of the server", "choice", choices=(("yes", "yes"), ("no", "no"))),
+)
 def change_user(request: WebRequest) -> ActionReply:
     """Change whether a user may sign in and is an admin."""
     fields = request.values
@@ -489,6 +576,13 @@ def change_user(request: WebRequest) -> ActionReply:
     return ActionReply("/users", {"user": user.name})
 
 
+@action(
+    "user-remove",
+    "/users/{user:int}/remove",
+    ADMIN,
+    "Remove the user",
+    Field("confirm", "Write the name that they sign in with", required=True, most=100),
+)
 def remove_user(request: WebRequest) -> ActionReply:
     """Remove a user's name, password and roles; ratings stay under a pseudonym."""
     with request.store.write() as connection:

@@ -19,7 +19,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.pages.page import Links, page_content
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.agreement_tables import drift
-from rankgate.judging.pooling.pool import pool
+from rankgate.judging.pooling.pool import order_facts, pool
 from rankgate.judging.pooling.pool_sampling import DEPTH, Order, PoolDesign
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRIC
 from rankgate.store.blobs import stored_results, stored_runs
@@ -30,7 +30,16 @@ from rankgate.store.rows import now
 from rankgate.workspace.web.background_results import MANY_RATINGS, read_background_result
 from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
-from rankgate.workspace.web.web_request import page_window
+from rankgate.workspace.web.shared_fields import BATCH, NAME, STRATEGY_FIELD, TWO_RUNS_FIELDS
+from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
+    VIEWING_ROLES,
+    Field,
+    action,
+    declared_fields,
+    page,
+    page_window,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +71,7 @@ def page_of_runs(
     return project_runs[window], next_start
 
 
+@page("coverage", "/projects/{project}/coverage", VIEWING_ROLES, "Coverage", Field("after", "After", "whole"))
 def coverage_page(request: WebRequest) -> PageReply:
     """The page with the graded share of each run's first documents, and answers to known grades."""
     project = request.project.id
@@ -171,6 +181,15 @@ _MAX_PAIRS = 50
 _MAX_VERDICTS = 10
 
 
+@page(
+    "next",
+    "/projects/{project}/next",
+    VIEWING_ROLES,
+    "What to judge next",
+    Field("verdict", "Verdict", "whole"),
+    *TWO_RUNS_FIELDS,
+    Field("metric", "Metric", most=100),
+)
 def next_batch_page(request: WebRequest) -> PageReply:
     """The page of open verdicts of the gate, and of the pairs that could change one."""
     fields = request.values
@@ -283,6 +302,19 @@ def _list_rankings(connection: Connection, request: WebRequest, first: Sequence[
     return [runs.rankings(stored_runs[name], request.store.blobs) for name in names]
 
 
+@action(
+    "next-add",
+    "/projects/{project}/coverage",
+    MANAGING_ROLES,
+    "Add the batch",
+    NAME,
+    *declared_fields(PoolDesign, "order", order={"default": "", "unset": None, "choices": order_facts()}),
+    *TWO_RUNS_FIELDS,
+    *declared_fields(PoolDesign, "metric", "depth", metric={"most": 100}),
+    Field("most", "Pairs at most", "whole", default="100"),
+    STRATEGY_FIELD,
+    Field("priority", "Priority; higher is first", "whole", default="1"),
+)
 def add_next_batch(request: WebRequest) -> ActionReply:
     """Add a batch of ungraded documents that runs rank first, the most influential first."""
     fields = request.values
@@ -308,6 +340,7 @@ def add_next_batch(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path(), {"batch": batch.id, "tasks": count})
 
 
+@page("agreement", "/projects/{project}/agreement", VIEWING_ROLES, "Agreement", BATCH)
 def agreement_page(request: WebRequest) -> PageReply:
     """The page of the agreement of raters: the document of ``rankgate agree``."""
     batch, project = request.values["batch"], request.project

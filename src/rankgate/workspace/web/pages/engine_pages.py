@@ -16,11 +16,15 @@ from rankgate.store.material import project_engines
 from rankgate.store.material.project_engines import ProjectEngine
 from rankgate.workspace.web.pages.live_engines import ask_engine, configure_engine, live_engine
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, RequestRefused
+from rankgate.workspace.web.shared_fields import PROJECT
 from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
     Field,
+    action,
     declared_field,
     invalid_value,
     list_engine_secrets,
+    page,
     write_lines,
 )
 
@@ -97,6 +101,17 @@ def folded_settings(kind: EngineKind) -> list[str]:
     ]
 
 
+_ENGINES_PATH = f"{PROJECT}/engines"
+
+
+@page(
+    "engines",
+    _ENGINES_PATH,
+    MANAGING_ROLES,
+    "Engines",
+    Field("kind", "Kind", most=63),
+    Field("engine", "Engine", most=63),
+)
 def engines_page(request: WebRequest) -> PageReply:
     """The page of the project's engines, with the form of one engine or of a kind."""
     with request.store.read() as connection:
@@ -257,6 +272,13 @@ def _refuse_overwriting(engines: list[ProjectEngine], definition: ProjectEngine,
     raise RequestRefused(409, "name-taken", problem, field="name")
 
 
+@action(
+    "engine-try",
+    f"{_ENGINES_PATH}/{{engine}}/try",
+    MANAGING_ROLES,
+    "Try it",
+    Field("query", "Query", default=DEFAULT_QUERY, unset=DEFAULT_QUERY, most=2_000),
+)
 def try_engine(request: WebRequest) -> PageReply:
     """Show the answer of an engine of the project to one query."""
     configuration = live_engine(request, request.path["engine"])
@@ -285,6 +307,7 @@ def _missing_fields(engine: Engine, answer: Mapping[str, Any]) -> list[str]:
     ]
 
 
+@action("engine-delete", f"{_ENGINES_PATH}/{{engine}}/delete", MANAGING_ROLES, "Delete the engine")
 def delete_engine(request: WebRequest) -> ActionReply:
     """Delete an engine; its runs stay."""
     name = request.path["engine"]
@@ -292,3 +315,13 @@ def delete_engine(request: WebRequest) -> ActionReply:
         project_engines.delete_engine(connection, request.project.id, name)
         request.record(connection, "engine.delete", name)
     return ActionReply(request.project_path("engines"), {"engine": name})
+
+
+for engine_kind in ENGINES.all_objects:
+    action(
+        f"engine-save-{engine_kind.name}",
+        f"{_ENGINES_PATH}/kinds/{engine_kind.name}",
+        MANAGING_ROLES,
+        "Save the engine",
+        *engine_fields(engine_kind),
+    )(save_handler(engine_kind))

@@ -20,15 +20,25 @@ from rankgate.data.read import read_qrels
 from rankgate.data.text.delimited_records import guard_sheet
 from rankgate.judging.grade_transformers import TRANSFORMERS, Transformer
 from rankgate.judging.rating.rating_tasks import read_texts
-from rankgate.judging.store.import_export import add_contents, contents_in, read_incoming
+from rankgate.judging.store.import_export import add_contents, contents_in, import_file, read_incoming
 from rankgate.store.blobs import stored_runs
 from rankgate.store.blobs.blob_folders import HashOnlyBlobs
 from rankgate.store.material import queries_documents
 from rankgate.store.rating import batches
 from rankgate.store.rating import batches as stored
+from rankgate.workspace.web import web_request
 from rankgate.workspace.web.pages.upload_files import add_text_columns, list_columns, upload_file
 from rankgate.workspace.web.replies import ActionReply, FileReply, PageReply, Reply, not_found
-from rankgate.workspace.web.web_request import invalid_value
+from rankgate.workspace.web.shared_fields import RAW, STRATEGY_FIELD, TRANSFORM_FIELD
+from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
+    VIEWING_ROLES,
+    Field,
+    action,
+    declared_fields,
+    invalid_value,
+    page,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +59,14 @@ _SHEETS = frozenset({"csv", "tsv", "jsonl", "parquet", "arrow"})
 """Formats with a single table, which contain only the part."""
 
 
+_COLUMNS = {"kind": "text", "most": 5_000}
+
+_FORMAT = Field("format", "Format", most=50)
+
+_PART_FIELD = Field("what", "What", most=200, help="ratings, judgments/NAME, run/NAME, queries, documents")
+
+
+@page("material", "/projects/{project}/material", MANAGING_ROLES, "Files")
 def material_page(request: WebRequest) -> PageReply:
     """The page with the contents of the project, and forms to add data."""
     project = request.project.id
@@ -69,6 +87,32 @@ def material_page(request: WebRequest) -> PageReply:
     return PageReply("material.html", data, {"formats": readable})
 
 
+@action(
+    "material-add",
+    "/projects/{project}/material",
+    MANAGING_ROLES,
+    "Add the file",
+    Field(
+        "file",
+        "File",
+        "file",
+        required=True,
+        help="Ratings, judgments, queries, documents or runs, in any format that rankgate reads: of "
+        "Quepid, SearchTweak, RRE, OpenSearch, RankQuest, Label Studio, Argilla, TREC, CSV and "
+        "others.",
+    ),
+    Field(
+        "format",
+        "Format",
+        most=50,
+        help="Only if the format is not recognised.",
+        options=web_request.list_format_names,
+    ),
+    *declared_fields(import_file, "columns", "final", columns=_COLUMNS, final={"most": 200}),
+    TRANSFORM_FIELD,
+    *declared_fields(import_file, "batch", batch={"most": 100}),
+    Field("preview", kind="flag", help="Only report what would change."),
+)
 def add_file(request: WebRequest) -> Reply:
     """Add the contents of a file, or only report the effect."""
     fields, upload = request.values, request.values["file"]
@@ -185,6 +229,7 @@ def _rating_counts(contents: FileContents) -> dict[str, PageValue]:
     }
 
 
+@page("export", "/projects/{project}/export", VIEWING_ROLES, "Export", _FORMAT, _PART_FIELD)
 def export_page(request: WebRequest) -> PageReply:
     """The preview of an export: the data of a part that a format keeps or loses."""
     form = request.values["format"]
@@ -240,18 +285,36 @@ class ExportChoice:
         return cls(text or "ratings", parts[kind], name or None)
 
 
+@page(
+    "export-file",
+    "/projects/{project}/export/file",
+    VIEWING_ROLES,
+    "Export as a file",
+    _FORMAT,
+    _PART_FIELD,
+    RAW,
+)
 def export_file(request: WebRequest) -> FileReply:
     """Export a part of the project in a format; ratings and judgments include texts."""
     fields = request.values
     return _file_reply(request, fields["format"] or "csv", ExportChoice.parse(fields["what"]))
 
 
+@page(
+    "judgments-file",
+    "/projects/{project}/judgments/{judgments}/file",
+    VIEWING_ROLES,
+    "Judgments as a file",
+    _FORMAT,
+    RAW,
+)
 def judgments_file(request: WebRequest) -> FileReply:
     """Judgments as a file in any format."""
     choice = ExportChoice.parse(f"judgments/{request.path['judgments']}")
     return _file_reply(request, request.values["format"] or "trec", choice)
 
 
+@page("ratings-file", "/projects/{project}/ratings/file", VIEWING_ROLES, "Ratings as a file", _FORMAT, RAW)
 def ratings_file(request: WebRequest) -> FileReply:
     """Every rating as a row of a file, in any format for ratings."""
     return _file_reply(request, request.values["format"] or "csv", ExportChoice.parse("ratings"))
@@ -301,6 +364,36 @@ def list_formats(content_kind: str) -> list[str]:
     ]
 
 
+@action(
+    "batch-add",
+    "/projects/{project}/batches",
+    MANAGING_ROLES,
+    "Add the batch",
+    Field("name", "Name", required=True, most=100),
+    Field(
+        "pool", "Pool", "file", required=True, help="As rankgate pool writes it: columns query and document."
+    ),
+    Field("queries", "Queries with their texts", "file"),
+    Field("documents", "Documents with their fields", "file"),
+    Field(
+        "gold",
+        "Known grades, asked among the others",
+        "file",
+        help="Judgments for hidden questions or for a training.",
+    ),
+    Field(
+        "kind",
+        "Kind",
+        "choice",
+        default="rating",
+        choices=(("rating", "rating"), ("training", "training, with the known grade after each")),
+    ),
+    STRATEGY_FIELD,
+    Field("priority", "Priority; higher is first", "whole", default="0"),
+    Field("deadline", "Deadline", "moment"),
+    Field("seed", "Seed of the order", "whole"),
+    Field("open", "Show the pool's fields, such as ranks (not blind)", "flag"),
+)
 def add_batch(request: WebRequest) -> ActionReply:
     """Add a batch from a pool, with the texts of its queries and documents."""
     fields = request.values
@@ -344,6 +437,16 @@ def _read_gold(upload: Upload, size_limit: float) -> dict[tuple[str, str], store
     }
 
 
+@action(
+    "batch-change",
+    "/projects/{project}/batches/{batch:int}",
+    MANAGING_ROLES,
+    "Change the batch",
+    Field("state", "State", "choice", choices=(("open", "open"), ("paused", "paused"), ("closed", "closed"))),
+    STRATEGY_FIELD,
+    Field("priority", "Priority", "whole"),
+    Field("deadline", "Deadline", "moment"),
+)
 def change_batch(request: WebRequest) -> ActionReply:
     """Pause, close or open a batch, or change its priority, deadline or number of raters."""
     with request.store.write() as connection:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.present.pages.page import page_content
 from rankgate.judging.admission.requirements import Demands
+from rankgate.judging.llm.judge import Judge
 from rankgate.judging.models.model_admission import admit_model, evidence, withdraw_model
 from rankgate.judging.models.model_jobs import (
     Review,
@@ -25,7 +26,15 @@ from rankgate.store.rating import batches
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.web_request import invalid_value
+from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
+    VIEWING_ROLES,
+    Field,
+    action,
+    declared_fields,
+    invalid_value,
+    page,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -41,6 +50,44 @@ DEMANDS = ("alpha", "bias", "pairs", "answered")
 _MAX_ANSWERS = 50
 
 
+_MODELS_PATH = "/projects/{project}/models"
+
+_LIMIT_FIELDS = declared_fields(Judge, "calls", "tokens", "ceiling", calls={"default": "1000"})
+
+_JOB_FIELDS = (
+    Field("endpoint", "Endpoint", required=True, most=100),
+    Field("model", "Model", required=True, most=200),
+    Field(
+        "template",
+        "Prompt",
+        "long",
+        most=50_000,
+        help="With {{query}}, {{document}} and {{grades}}. By default the template of rankgate for grades 0 "
+        "to 3 or 0 and 1. Another prompt is another rater.",
+    ),
+    *declared_fields(Judge, "confidence", confidence={"default": "1"}),
+    Field(
+        "doubt", "People look at grades of a confidence below", "number", default="0.5", least=0, largest=1
+    ),
+    Field("distance", "People look at grades that differ from theirs by", "number", default="2", least=0),
+    *_LIMIT_FIELDS,
+    Field("price_input", "Price of a million tokens of input", "number", least=0),
+    Field("price_output", "Price of a million tokens of output", "number", least=0),
+    *declared_fields(Judge, "structure"),
+    Field(
+        "parameters",
+        "Parameters of requests",
+        "long",
+        most=5_000,
+        help='An object of JSON, such as {"temperature": 0, "max_tokens": 512}.',
+    ),
+    *declared_fields(
+        Judge, "longest", "concurrency", concurrency={"default": "", "unset": None}
+    ),  # by default that of the endpoint
+)
+
+
+@page("models", _MODELS_PATH, VIEWING_ROLES, "Models")
 def models_page(request: WebRequest) -> PageReply:
     """The page of the project's models and jobs, with forms to start a job."""
     project = request.project.id
@@ -68,6 +115,16 @@ def _job_view(connection: Connection, job: Job) -> dict[str, PageValue]:
     return job_view(connection, job) | {"model": name}
 
 
+@action(
+    "model-start",
+    _MODELS_PATH,
+    MANAGING_ROLES,
+    "Start rating",
+    Field("batch", "Batch", most=100),
+    Field("runs", "Or runs, with commas between", most=2_000),
+    Field("depth", "Documents of each list of these runs", "whole", default="10", least=1),
+    *_JOB_FIELDS,
+)
 def start_job(request: WebRequest) -> ActionReply:
     """Start a job on a batch, or on the first documents of runs."""
     fields = request.values
@@ -109,6 +166,14 @@ def start_job(request: WebRequest) -> ActionReply:
     )
 
 
+@action(
+    "model-rule",
+    f"{_MODELS_PATH}/rule",
+    MANAGING_ROLES,
+    "Rate new runs",
+    Field("depth", "Documents of each list", "whole", default="10", least=1),
+    *_JOB_FIELDS,
+)
 def set_rule(request: WebRequest) -> ActionReply:
     """Set the rule that a model rates the first documents of new runs, to a depth."""
     judge = judge_for(request.config.models, request.values)
@@ -123,6 +188,7 @@ def set_rule(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("models"), {"depth": settings["depth"]})
 
 
+@action("model-rule-end", f"{_MODELS_PATH}/rule/end", MANAGING_ROLES, "Leave new runs alone")
 def end_rule(request: WebRequest) -> ActionReply:
     """End the rule, so that people rate new runs."""
     with request.store.write() as connection:
@@ -131,6 +197,7 @@ def end_rule(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("models"))
 
 
+@page("model", f"{_MODELS_PATH}/{{rater:int}}", VIEWING_ROLES, "Model", Field("before", "Before", "whole"))
 def model_page(request: WebRequest) -> PageReply:
     """The page of a model: identity, answers, and admission with the evidence."""
     project, number = request.project.id, request.path["rater"]
@@ -161,6 +228,14 @@ def model_page(request: WebRequest) -> PageReply:
     return PageReply("model.html", data, {"document": document})
 
 
+@action(
+    "model-admit",
+    f"{_MODELS_PATH}/{{rater:int}}/admission",
+    MANAGING_ROLES,
+    "Compare with people",
+    *declared_fields(Demands, *DEMANDS),
+    *declared_fields(admit_model, "with_runs"),
+)
 def admit_rater(request: WebRequest) -> ActionReply:
     """Compare a model with people; its ratings count if it passes."""
     fields, number = request.values, request.path["rater"]
@@ -183,6 +258,9 @@ def admit_rater(request: WebRequest) -> ActionReply:
     )
 
 
+@action(
+    "model-withdraw", f"{_MODELS_PATH}/{{rater:int}}/withdrawal", MANAGING_ROLES, "Withdraw the admission"
+)
 def withdraw_admission(request: WebRequest) -> ActionReply:
     """Stop counting the ratings of a model."""
     _refuse_unknown(request)
@@ -208,6 +286,7 @@ def _find_job(connection: Connection, request: WebRequest) -> Job:
     return jobs_by_number[request.path["job"]]
 
 
+@page("model-job", f"{_MODELS_PATH}/jobs/{{job:int}}", VIEWING_ROLES, "Job of a model")
 def job_page(request: WebRequest) -> PageReply:
     """The page with the progress of a job."""
     with request.store.read() as connection:
@@ -215,6 +294,7 @@ def job_page(request: WebRequest) -> PageReply:
     return PageReply("model_job.html", data)
 
 
+@action("model-cancel", f"{_MODELS_PATH}/jobs/{{job:int}}/cancel", MANAGING_ROLES, "Cancel")
 def cancel_job(request: WebRequest) -> ActionReply:
     """Cancel a job; its answers are kept."""
     with request.store.write() as connection:
@@ -225,6 +305,7 @@ def cancel_job(request: WebRequest) -> ActionReply:
     )
 
 
+@action("model-resume", f"{_MODELS_PATH}/jobs/{{job:int}}/resume", MANAGING_ROLES, "Resume", *_LIMIT_FIELDS)
 def resume_job(request: WebRequest) -> ActionReply:
     """Continue a job that ended early, with new limits that include the amount already spent."""
     with request.store.write() as connection:

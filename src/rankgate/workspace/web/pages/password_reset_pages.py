@@ -15,6 +15,8 @@ from rankgate.store.rows import now
 from rankgate.workspace.records.alerts import alert_channels
 from rankgate.workspace.web.pages.account_pages import begin_attempt, find_path_user, mails_links
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
+from rankgate.workspace.web.shared_fields import END_TOKENS, NEW_PASSWORD
+from rankgate.workspace.web.web_request import ADMIN, ANYONE, Field, action, page
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -35,6 +37,9 @@ _MAX_MAILS, _MAIL_INTERVAL = 3, timedelta(minutes=15)
 _ADDRESS = re.compile(r"[^@]+@[^@]+")
 
 
+@action(
+    "password-link", "/users/{user:int}/password-link", ADMIN, "Make a link for a new password", scope=None
+)
 def make_link(request: WebRequest) -> PageReply:
     """Create a link with which a user sets a new password; an admin sees the link once."""
     with request.store.write() as connection:
@@ -48,6 +53,7 @@ def make_link(request: WebRequest) -> PageReply:
     return PageReply("secret.html", data, {"back": "/users", "what": "password"})
 
 
+@page("lost-password-page", "/password", ANYONE, "New password")
 def lost_password_page(request: WebRequest) -> PageReply:
     """The form to request a link by e-mail."""
     if not mails_links(request.config):
@@ -55,6 +61,13 @@ def lost_password_page(request: WebRequest) -> PageReply:
     return PageReply("lost_password.html", {"sent": False})
 
 
+@action(
+    "lost-password",
+    "/password",
+    ANYONE,
+    "Send a link",
+    Field("name", "E-mail address", required=True, most=100),
+)
 def ask_for_link(request: WebRequest) -> PageReply:
     """Send a password link to a user whose name is an e-mail address.
 
@@ -110,11 +123,13 @@ def _user_by_address(connection: Connection, name: str) -> User | None:
     return user if count < _MAX_MAILS else None
 
 
+@page("new-password-page", "/password/{secret}", ANYONE, "New password")
 def password_page(request: WebRequest) -> PageReply:
     """The form to set a new password with a link."""
     return PageReply("password.html", {"name": _find_user(request).name})
 
 
+@action("new-password", "/password/{secret}", ANYONE, "Set the password", NEW_PASSWORD, END_TOKENS)
 def set_password(request: WebRequest) -> ActionReply:
     """Set the password with a link, which works once; all sessions of the user end."""
     _find_user(request)  # checked before the slow computation of the hash

@@ -23,6 +23,8 @@ from rankgate.workspace.web.pages.rating_pages import COMPARISON_KINDS
 from rankgate.workspace.web.pages.task_view import LIST_LENGTH, read_run_table
 from rankgate.workspace.web.pages.upload_files import upload_file
 from rankgate.workspace.web.replies import ActionReply, FileReply, PageReply, not_found
+from rankgate.workspace.web.shared_fields import NAME, RAW, TWO_RUNS_FIELDS
+from rankgate.workspace.web.web_request import MANAGING_ROLES, VIEWING_ROLES, Field, action, page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +47,47 @@ _COLUMN_ALIASES = {
 Sides = list[tuple[str, Side, Side]]
 
 
+_RATERS = Field(
+    "strategy",
+    "Raters a pair",
+    "choice",
+    default="3",
+    choices=(("1", "one"), ("2", "two"), ("3", "three"), ("agree", "until two agree")),
+)
+
+_PRIORITY = Field("priority", "Priority; higher is first", "whole", default="0")
+
+
+@action(
+    "preferences-add",
+    "/projects/{project}/preferences",
+    MANAGING_ROLES,
+    "Add the comparison",
+    NAME,
+    Field(
+        "kind",
+        "What is compared",
+        "choice",
+        required=True,
+        default="lists",
+        choices=(
+            ("lists", "the first ten documents of two runs"),
+            ("documents", "two documents: where two runs part, or pairs of a file"),
+        ),
+    ),
+    *TWO_RUNS_FIELDS,
+    Field(
+        "pairs",
+        "Pairs of documents, instead of runs",
+        "file",
+        help="CSV with the columns query_id, first and second.",
+    ),
+    Field("most", "Queries or pairs at most", "whole", default="200"),
+    _RATERS,
+    _PRIORITY,
+    Field("deadline", "Deadline", "moment"),
+    Field("seed", "Seed of the draw", "whole"),
+)
 def add_comparison(request: WebRequest) -> ActionReply:
     """Add a batch of pairs: lists of two runs, differing documents, or pairs from a file."""
     fields = request.values
@@ -147,6 +190,7 @@ def _top_documents(table: pl.DataFrame) -> dict[str, list[str]]:
     return dict(top_documents.iter_rows())
 
 
+@page("preferences", "/projects/{project}/preferences", VIEWING_ROLES, "Comparisons")
 def preferences_page(request: WebRequest) -> PageReply:
     """The page of raters' preferences, batch by batch."""
     with request.store.read() as connection:
@@ -269,6 +313,13 @@ def _rater_rows(table: pl.DataFrame) -> list[dict[str, PageValue]]:
     )
 
 
+@page(
+    "preferences-file",
+    "/projects/{project}/preferences/{batch:int}/file",
+    VIEWING_ROLES,
+    "Preferences as CSV",
+    RAW,
+)
 def preferences_file(request: WebRequest) -> FileReply:
     """Every preference of a batch as a CSV row."""
     with request.store.read() as connection:

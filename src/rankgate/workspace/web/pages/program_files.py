@@ -24,12 +24,22 @@ from rankgate.store.records import record_notes as noted
 from rankgate.store.records import records, series
 from rankgate.store.records.records import NewRecord
 from rankgate.store.rows import now
+from rankgate.store.tables.record_tables import ANNOTATIONS
 from rankgate.workspace.records.storages.store_storage import StoreStorage
 from rankgate.workspace.records.storages.store_storage import save_inputs_in as keep_inputs
 from rankgate.workspace.web.pages.upload_files import read_parquet
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.replies import ActionReply, FileReply, not_found
-from rankgate.workspace.web.web_request import VIEWING_ROLES, invalid_value
+from rankgate.workspace.web.shared_fields import SINCE, SLICE, SYSTEM
+from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
+    MEMBER_ROLES,
+    VIEWING_ROLES,
+    Field,
+    action,
+    invalid_value,
+    page,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -42,6 +52,37 @@ if TYPE_CHECKING:
 _JSON, _PARQUET = "application/json", "application/octet-stream"
 
 
+_PROJECT_PATH = "/projects/{project}"
+
+_RECORDED_PATH = f"{_PROJECT_PATH}/recorded"
+
+_RECORD_METRIC = Field("metric", "Metric", most=200)
+
+_NAME = Field("name", "Name", required=True, most=200)
+
+_ABOUT = Field("about", "About it", "long", most=200_000, help="An object of JSON.")
+
+
+@action(
+    "record-add",
+    f"{_PROJECT_PATH}/records",
+    MANAGING_ROLES,
+    "Record an evaluation",
+    Field(
+        "record",
+        "Figures and the result, as JSON",
+        "file",
+        required=True,
+        help="As rankgate record writes it; the same content is recorded once.",
+    ),
+    Field(
+        "per_query",
+        "Values per query, as Parquet",
+        "file",
+        help="system, query_id, and a column for each metric.",
+    ),
+    scope="record",
+)
 def add_record(request: WebRequest) -> ActionReply:
     """Record an evaluation."""
     table = request.values["per_query"]
@@ -63,6 +104,16 @@ def add_record(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("records", addition.record.sha256), answer)
 
 
+@action(
+    "record-input",
+    f"{_PROJECT_PATH}/records/inputs",
+    MANAGING_ROLES,
+    "Keep the judgments or a run of an evaluation",
+    Field("kind", "Kind", "choice", required=True, choices=(("judgments", "judgments"), ("run", "run"))),
+    Field("name", "Name", required=True, most=200),
+    Field("table", "Rows as Parquet", "file", required=True),
+    scope="record",
+)
 def save_input(request: WebRequest) -> ActionReply:
     """Store the judgments or a run of an evaluation."""
     rows = read_parquet(request.values["table"], "table", request.config.largest_unpacked)
@@ -79,6 +130,19 @@ def save_input(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("records"), {"kind": kind, "sha256": digest})
 
 
+@action(
+    "annotation-add",
+    f"{_PROJECT_PATH}/annotations",
+    MANAGING_ROLES,
+    "Note it",
+    Field("kind", "Kind", "choice", required=True, choices=tuple((kind, kind) for kind in ANNOTATIONS)),
+    Field("text", "Text of the note", required=True, most=2_000),
+    Field("at", "When (UTC)", "moment", help="Now, if it is left out."),
+    Field("revision", "Revision", most=200),
+    Field("metric", "Only for this metric", most=200, help="Empty is all."),
+    Field("annotation_id", most=100, help="Made by the client, and the same in every retry."),
+    scope="record",
+)
 def add_annotation(request: WebRequest) -> ActionReply:
     """Add an annotation of a moment."""
     fields = request.values
@@ -106,6 +170,12 @@ def _trend_path(request: WebRequest, metric: str | None) -> str:
     return f"{request.project_path('trends')}{query_string}"
 
 
+@action(
+    "annotation-withdraw",
+    f"{_PROJECT_PATH}/annotations/{{annotation:int}}/withdraw",
+    MANAGING_ROLES,
+    "Withdraw the annotation",
+)
 def withdraw_annotation(request: WebRequest) -> ActionReply:
     """Withdraw an annotation."""
     number = int(request.path["annotation"])
@@ -117,6 +187,16 @@ def withdraw_annotation(request: WebRequest) -> ActionReply:
     return ActionReply(_trend_path(request, annotation.metric), {"annotation": number})
 
 
+@page(
+    "points",
+    f"{_RECORDED_PATH}/points.json",
+    VIEWING_ROLES,
+    "Recorded figures",
+    _RECORD_METRIC,
+    SYSTEM,
+    SLICE,
+    SINCE,
+)
 def points_file(request: WebRequest) -> FileReply:
     """The figures of a metric, or of all metrics."""
     fields = request.values
@@ -132,6 +212,9 @@ def points_file(request: WebRequest) -> FileReply:
     return _json_file({"points": [vars(point) for point in series_points]})
 
 
+@page(
+    "annotations", f"{_RECORDED_PATH}/annotations.json", VIEWING_ROLES, "Annotations", _RECORD_METRIC, SINCE
+)
 def annotations_file(request: WebRequest) -> FileReply:
     """The annotations of a metric, and those that apply to all metrics."""
     fields = request.values
@@ -142,11 +225,18 @@ def annotations_file(request: WebRequest) -> FileReply:
     return _json_file({"annotations": [vars(annotation) for annotation in project_annotations]})
 
 
+@page("recorded", f"{_RECORDED_PATH}/{{record:int}}.json", VIEWING_ROLES, "Details of a record")
 def record_file(request: WebRequest) -> FileReply:
     """The details of a record."""
     return _json_file({"record": vars(_find_record(request))})
 
 
+@page(
+    "recorded-file",
+    f"{_RECORDED_PATH}/{{record:int}}/file",
+    VIEWING_ROLES,
+    "A record's values per query, as Parquet",
+)
 def per_query_file(request: WebRequest) -> FileReply:
     """The values per query of a record."""
     record = _find_record(request)
@@ -156,6 +246,12 @@ def per_query_file(request: WebRequest) -> FileReply:
     return FileReply(request.store.blobs.get(record.per_query), _PARQUET, name)
 
 
+@page(
+    "recorded-input",
+    f"{_RECORDED_PATH}/inputs/{{kind}}/{{sha256}}",
+    VIEWING_ROLES,
+    "Kept judgments or a kept run, as Parquet",
+)
 def input_file(request: WebRequest) -> FileReply:
     """Stored judgments or a stored run."""
     storage, digest = StoreStorage(request.stored_project), str(request.path["sha256"])
@@ -184,6 +280,7 @@ _MATERIAL_READERS = {
 }
 
 
+@page("contents", f"{_PROJECT_PATH}/contents.json", MEMBER_ROLES, "Scale, batches, runs and judgments")
 def contents_file(request: WebRequest) -> FileReply:
     """The scale and the names of all contents; raters get only the batches."""
     project = request.project.id
@@ -221,6 +318,20 @@ def _scale_view(scale: Scale) -> dict[str, PageValue]:
     return {"lowest": scale.lowest, "highest": scale.highest, "labels": labels}
 
 
+@page(
+    "table-file",
+    f"{_PROJECT_PATH}/tables/{{kind}}/file",
+    VIEWING_ROLES,
+    "A table as Parquet",
+    Field("name", "Name", most=200, help="Of a run, judgments, or a batch."),
+    Field(
+        "counted",
+        "How admitted models count",
+        "choice",
+        choices=(("fill", "fill"), ("equal", "equal"), ("none", "none")),
+        help="For ratings: only ratings that count in judgments.",
+    ),
+)
 def table_file(request: WebRequest) -> FileReply:
     """The rows of a run, judgments, query states of a run, ratings and their order, queries or documents."""
     kind, name = request.path["kind"], request.values["name"] or ""
@@ -255,6 +366,15 @@ def _read_ratings(connection: Connection, request: WebRequest, name: str) -> pl.
     return ratings.read_ratings(connection, project, batch=batch).table
 
 
+@action(
+    "judgments-add",
+    f"{_PROJECT_PATH}/tables/judgments",
+    MANAGING_ROLES,
+    "Add judgments",
+    _NAME,
+    Field("table", "Grades as Parquet", "file", required=True),
+    _ABOUT,
+)
 def add_judgments(request: WebRequest) -> ActionReply:
     """Store judgments created by a program."""
     metadata = _parse_object(request.values["about"])
@@ -283,6 +403,15 @@ def add_judgments(request: WebRequest) -> ActionReply:
     )
 
 
+@action(
+    "result-add",
+    f"{_PROJECT_PATH}/results",
+    MANAGING_ROLES,
+    "Add a result",
+    Field("name", "Name", most=200),
+    Field("result", "The result as JSON", "file", required=True),
+    _ABOUT,
+)
 def add_result(request: WebRequest) -> ActionReply:
     """Store a result created by a program."""
     result = _parse_object(request.values["result"].content)

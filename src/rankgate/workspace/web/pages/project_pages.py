@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rankgate.core.console.shared_options import SCALE_HELP
 from rankgate.core.errors import InputError
 from rankgate.data.qrels import parse_scale
 from rankgate.store import archive
@@ -20,17 +21,30 @@ from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.rating.batch_rules import rules_of
 from rankgate.store.rating.working_time import list_rater_work
 from rankgate.store.rows import now
+from rankgate.workspace.web import web_request
 from rankgate.workspace.web.background_results import MANY_RATINGS
 from rankgate.workspace.web.pages.document_card import (
+    CARD_HELP,
     card_of,
     card_settings,
     format_card,
     parse_card,
     safe_link,
 )
+from rankgate.workspace.web.pages.highlighting import LANGUAGES
 from rankgate.workspace.web.pages.rating_pages import format_duration
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.web_request import invalid_value, list_batch_names, list_metric_names
+from rankgate.workspace.web.web_request import (
+    ADMIN,
+    ADMIN_ROLE,
+    MANAGING_ROLES,
+    Field,
+    action,
+    invalid_value,
+    list_batch_names,
+    list_metric_names,
+    page,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -73,6 +87,43 @@ def list_projects(request: WebRequest) -> PageReply:
     return PageReply("projects.html", {"projects": rows, "archived": archived})
 
 
+_ITEM_PATH = "/projects/{project}/archive/{kind}/{number:int}"
+
+_QUERIES_PATH = "/projects/{project}/archive/queries"
+
+_ARCHIVED = Field("archived", kind="flag", help="Left out, it is shown again.")
+
+_CONFIRM = Field("confirm", "Its name, to confirm", required=True, most=200)
+
+
+_ROLE = Field(
+    "role",
+    "Role",
+    "choice",
+    required=True,
+    choices=(
+        ("rater", "rater: may only rate"),
+        ("viewer", "viewer: may see results"),
+        ("manager", "manager: sets up and resolves"),
+        ("admin", "admin: makes managers"),
+    ),
+)
+
+_ANY_ROLE = Field(
+    "role", "Role", "choice", required=True, choices=(*_ROLE.choices, ("none", "none: leaves the project"))
+)
+
+
+@action(
+    "project-add",
+    "/projects",
+    ADMIN,
+    "Make a project",
+    Field("name", "Name in addresses", required=True, most=63, help="Lower case letters, digits and - . _"),
+    Field("title", "Title", most=200),
+    Field("description", "About it", "long", most=5_000),
+    Field("scale", "Scale", default="graded", most=200, help=SCALE_HELP),
+)
 def add_project(request: WebRequest) -> ActionReply:
     """Add a project with its scale."""
     fields = request.values
@@ -141,6 +192,7 @@ def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, Pag
 _SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
 
 
+@page("log", "/projects/{project}/log", MANAGING_ROLES, "Log", Field("before", "Before", "whole"))
 def log_page(request: WebRequest) -> PageReply:
     """The page of the project's audit log."""
     with request.store.read() as connection:
@@ -160,6 +212,7 @@ def log_page(request: WebRequest) -> PageReply:
     return PageReply("log.html", data)
 
 
+@page("setup", "/projects/{project}/setup", MANAGING_ROLES, "Setup")
 def setup_page(request: WebRequest) -> PageReply:
     """The page with the scale, the guideline versions, and the fields for raters."""
     project = request.project
@@ -187,6 +240,19 @@ def setup_page(request: WebRequest) -> PageReply:
     return PageReply("setup.html", data, {"metrics": list_metric_names(request)})
 
 
+@action(
+    "metric-set",
+    "/projects/{project}/metric",
+    MANAGING_ROLES,
+    "Set the metric",
+    Field(
+        "metric",
+        "Metric of the overview",
+        most=200,
+        help="Left empty, it is the first metric of the last gate, or of the last evaluation.",
+        options=web_request.list_metric_names,
+    ),
+)
 def set_metric(request: WebRequest) -> ActionReply:
     """Set the main metric of the overview.
 
@@ -202,6 +268,21 @@ def set_metric(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("setup"), {"metric": metric})
 
 
+@action(
+    "scale-set",
+    "/projects/{project}/scale",
+    MANAGING_ROLES,
+    "Set the scale",
+    Field(
+        "scale",
+        "Grades, a line each",
+        "long",
+        required=True,
+        most=5_000,
+        help="2 = good: holds the answer. Grades stay once there is a rating; labels and "
+        "descriptions may change.",
+    ),
+)
 def set_scale(request: WebRequest) -> ActionReply:
     """Set the grades with labels and descriptions, one per line: ``2 = good: has the answer``."""
     grades = [_parse_grade(line) for line in request.values["scale"].splitlines() if line.strip()]
@@ -222,6 +303,14 @@ def _parse_grade(line: str) -> projects.Grade:
     return projects.Grade(grade, label.strip(), "", description.strip())
 
 
+@action(
+    "guideline-add",
+    "/projects/{project}/guidelines",
+    MANAGING_ROLES,
+    "Add this version",
+    Field("version", "Version", required=True, most=50),
+    Field("text", "Guideline, in Markdown", "long", required=True, most=50_000),
+)
 def add_guideline(request: WebRequest) -> ActionReply:
     """Add a version of the guideline; earlier versions stay unchanged."""
     fields = request.values
@@ -233,6 +322,40 @@ def add_guideline(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("setup"), {"version": guideline.version})
 
 
+@action(
+    "display-set",
+    "/projects/{project}/display",
+    MANAGING_ROLES,
+    "Set the fields for raters",
+    Field(
+        "fields",
+        "Fields of documents, in order",
+        most=1_000,
+        help="Names with spaces between; leave it empty for all.",
+    ),
+    Field(
+        "images",
+        "Sites that images may come from",
+        most=2_000,
+        help="Such as https://images.example.org; leave it empty to load no images, so that no "
+        "rater's browser contacts another site.",
+    ),
+    Field(
+        "image_prefix",
+        "Prefix of relative addresses of images",
+        most=500,
+        help="Such as https://images.example.org/products/; its site must be allowed for images.",
+    ),
+    Field("card", "Card of a document", "long", most=5_000, help=CARD_HELP),
+    Field(
+        "language",
+        "Language of queries and documents",
+        "choice",
+        choices=tuple((code, name) for code, (name, _) in LANGUAGES.items()),
+        help="Word forms of it are marked as words of the query. By default the language of the "
+        "script, and English for Latin letters.",
+    ),
+)
 def set_display(request: WebRequest) -> ActionReply:
     """Set the document card, and the sites from which images are loaded.
 
@@ -262,6 +385,7 @@ def set_display(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("setup"), display)
 
 
+@page("people", "/projects/{project}/people", MANAGING_ROLES, "People")
 def people_page(request: WebRequest) -> PageReply:
     """The page of members and invited people."""
     with request.store.read() as connection:
@@ -292,6 +416,14 @@ def _refuse_higher_role(request: WebRequest, role: str | None) -> None:
         raise RequestRefused(403, "not-allowed", "Only an admin of the project makes managers.")
 
 
+@action(
+    "invite",
+    "/projects/{project}/invitations",
+    MANAGING_ROLES,
+    "Make an invitation",
+    Field("name", "Name to sign in with", most=100, help="Empty: they choose it."),
+    _ROLE,
+)
 def invite_person(request: WebRequest) -> PageReply:
     """Create an invitation link to the project, which is shown once."""
     role = request.values["role"]
@@ -310,6 +442,12 @@ def invite_person(request: WebRequest) -> PageReply:
     return PageReply("secret.html", data, {"back": request.project_path("people"), "what": "invitation"})
 
 
+@action(
+    "invitation-revoke",
+    "/projects/{project}/invitations/{invitation:int}/revoke",
+    MANAGING_ROLES,
+    "Revoke the invitation",
+)
 def revoke_invitation(request: WebRequest) -> ActionReply:
     """Revoke an invitation."""
     number = request.path["invitation"]
@@ -325,6 +463,14 @@ def revoke_invitation(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("people"), {"invitation": number})
 
 
+@action(
+    "grant",
+    "/projects/{project}/people",
+    MANAGING_ROLES,
+    "Set the role",
+    Field("name", "Name", required=True, most=100),
+    _ANY_ROLE,
+)
 def grant_role(request: WebRequest) -> ActionReply:
     """Change or remove the role of a user in the project."""
     role = request.values["role"] if request.values["role"] != "none" else None
@@ -341,6 +487,7 @@ _QUERIES_NAME = "archived queries"
 """The text to type to delete all archived queries."""
 
 
+@page("archive", "/projects/{project}/archive", MANAGING_ROLES, "Archive")
 def archive_page(request: WebRequest) -> PageReply:
     """The page of runs, judgments, batches and archived queries, with buttons to hide or show."""
     project = request.project
@@ -363,6 +510,7 @@ def _find_item(connection: Connection, request: WebRequest) -> Archivable:
     return archive.get(connection, request.project.id, kind, request.path["number"])
 
 
+@action("archive-change", _ITEM_PATH, MANAGING_ROLES, "Archive", _ARCHIVED)
 def archive_item(request: WebRequest) -> ActionReply:
     """Hide an item, or show it again."""
     archived = bool(request.values["archived"])
@@ -374,6 +522,15 @@ def archive_item(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("archive"), {"name": resource.name, "archived": archived})
 
 
+@action(
+    "archive-queries",
+    _QUERIES_PATH,
+    MANAGING_ROLES,
+    "Archive",
+    Field("queries", "Queries by their ids, a line each", "long", most=1_000_000),
+    Field("batch", "Or all queries of a batch", most=100, options=web_request.list_batch_names),
+    _ARCHIVED,
+)
 def archive_queries(request: WebRequest) -> ActionReply:
     """Hide or show queries: those named, and those of a batch."""
     fields, project = request.values, request.project
@@ -391,6 +548,14 @@ def archive_queries(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("archive"), {"queries": count, "archived": archived})
 
 
+@action(
+    "project-archive",
+    "/projects/{project}/archive",
+    ADMIN_ROLE,
+    "Archive the project",
+    _ARCHIVED,
+    in_archived=True,
+)
 def archive_project(request: WebRequest) -> ActionReply:
     """Hide the project in lists and end the jobs of its models, or show the project again."""
     archived = bool(request.values["archived"])
@@ -404,6 +569,7 @@ def archive_project(request: WebRequest) -> ActionReply:
     return ActionReply("/projects", {"name": request.project.name, "archived": archived})
 
 
+@page("archive-delete-page", f"{_ITEM_PATH}/delete", ADMIN_ROLE, "Delete")
 def delete_page(request: WebRequest) -> PageReply:
     """The confirmation page for deleting an item, with all data to delete."""
     with request.store.read() as connection:
@@ -422,6 +588,7 @@ def delete_page(request: WebRequest) -> PageReply:
     )
 
 
+@action("archive-delete", f"{_ITEM_PATH}/delete", ADMIN_ROLE, "Delete", _CONFIRM)
 def delete_item(request: WebRequest) -> ActionReply:
     """Delete an item with its dependent data."""
     with request.store.write() as connection:
@@ -432,6 +599,7 @@ def delete_item(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("archive"), {"name": resource.name, "deleted": counts})
 
 
+@page("archive-queries-delete-page", f"{_QUERIES_PATH}/delete", ADMIN_ROLE, "Delete")
 def delete_queries_page(request: WebRequest) -> PageReply:
     """The confirmation page for deleting all archived queries, with all data to delete."""
     project = request.project
@@ -452,6 +620,7 @@ def delete_queries_page(request: WebRequest) -> PageReply:
     )
 
 
+@action("archive-queries-delete", f"{_QUERIES_PATH}/delete", ADMIN_ROLE, "Delete", _CONFIRM)
 def delete_queries(request: WebRequest) -> ActionReply:
     """Delete all archived queries with their dependent data."""
     with request.store.write() as connection:
@@ -464,6 +633,7 @@ def delete_queries(request: WebRequest) -> ActionReply:
     )
 
 
+@page("project-delete-page", "/projects/{project}/delete", ADMIN_ROLE, "Delete")
 def delete_project_page(request: WebRequest) -> PageReply:
     """The confirmation page for deleting the project, with all data to delete."""
     project = request.project
@@ -482,6 +652,7 @@ def delete_project_page(request: WebRequest) -> PageReply:
     )
 
 
+@action("project-delete", "/projects/{project}/delete", ADMIN_ROLE, "Delete", _CONFIRM, in_archived=True)
 def delete_project(request: WebRequest) -> ActionReply:
     """Delete the project with all its data."""
     project = request.project

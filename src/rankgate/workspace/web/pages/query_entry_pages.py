@@ -12,7 +12,8 @@ from rankgate.judging.store.query_lists import QueryList, draw_from_log, parse_q
 from rankgate.store.material import projects, queries_documents
 from rankgate.workspace.web.pages.upload_files import upload_file
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, RequestRefused
-from rankgate.workspace.web.web_request import invalid_value
+from rankgate.workspace.web.shared_fields import PROJECT
+from rankgate.workspace.web.web_request import MANAGING_ROLES, Field, action, invalid_value
 
 if TYPE_CHECKING:
     from rankgate.store.material.queries_documents import Query
@@ -28,6 +29,42 @@ _FIRST_ROWS = 10
 """The number of queries in a preview."""
 
 
+_QUERY_FIELDS = (
+    Field(
+        "text",
+        "Type or paste queries",
+        "long",
+        most=1_000_000,
+        help="One query per line; or a table from a spreadsheet with column names in the first line: query, "
+        "and optionally id, weight and tags.",
+    ),
+    Field("file", "Or a file of queries", "file", help="In any format that rankgate reads."),
+    Field(
+        "log",
+        "Or a log of searches to draw queries from",
+        "file",
+        help="CSV, TSV, JSONL or Parquet with a column query, user_query or search_term.",
+    ),
+    Field(
+        "count", "Queries to draw from the log", "whole", default="100", unset=100, least=1, largest=50_000
+    ),
+    Field(
+        "sampling",
+        "How they are drawn",
+        "choice",
+        default="stratified",
+        unset="stratified",
+        choices=(
+            ("stratified", "equal numbers of frequent, less frequent and rare queries"),
+            ("pps", "frequent ones more often"),
+            ("random", "each as likely as any other"),
+        ),
+    ),
+    Field("preview", kind="flag", help="Only report what would be added."),
+)
+
+
+@action("queries-add", f"{PROJECT}/queries", MANAGING_ROLES, "Add the queries", *_QUERY_FIELDS)
 def add_queries(request: WebRequest) -> Reply:
     """Add queries, or only report how the input is understood."""
     source, query_list = _read_source(request)

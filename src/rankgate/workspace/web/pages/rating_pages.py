@@ -32,7 +32,16 @@ from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.document_view import document_title, read_titles
 from rankgate.workspace.web.pages.task_view import REASONS, guideline_html, scale_view, swaps_sides, task_view
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.web_request import invalid_value
+from rankgate.workspace.web.shared_fields import BATCH, ID
+from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
+    RATING_ROLES,
+    VIEWING_ROLES,
+    Field,
+    action,
+    invalid_value,
+    page,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -135,6 +144,40 @@ def feedback(task: LockedTask, grade: float | None) -> dict[str, PageValue] | No
     return {"grade": task.gold, "why": task.gold_why, "yours": grade, "right": right}
 
 
+_TASK = Field("task", "Task", "whole", required=True)
+
+_ANSWER_FIELDS = (
+    _TASK,
+    ID,
+    Field("grade", "Grade", "number", help="On the scale; empty means cannot tell."),
+    Field(
+        "choice",
+        "Which is better",
+        "choice",
+        choices=(("left", "left"), ("right", "right"), ("equal", "equal")),
+    ),
+    Field("reason", "Why you cannot tell", most=1_000),
+    Field("why", "Another reason", most=1_000),
+    Field("comment", "Comment", "long", most=5_000),
+    Field("seconds", "Seconds", "number", least=0),
+    Field("at", "When", "moment"),
+)
+
+
+@action(
+    "rate-many",
+    "/projects/{project}/ratings/many",
+    RATING_ROLES,
+    "Rate many",
+    Field(
+        "answers",
+        kind="rows",
+        required=True,
+        most=MAX_ANSWERS,
+        columns=_ANSWER_FIELDS,
+        help="Recorded in one transaction; if one is refused, none is recorded.",
+    ),
+)
 def record_many(request: WebRequest) -> ActionReply:
     """Record many answers in one transaction; if one answer is refused, none are recorded."""
     answers = []
@@ -157,6 +200,7 @@ _PACE_RATINGS = 20
 """The number of latest ratings for measuring the pace."""
 
 
+@page("rate-page", "/projects/{project}/rate", RATING_ROLES, "Rate", Field("task", "Task", "whole"), BATCH)
 def rate_page(request: WebRequest) -> PageReply:
     """The page with the next task, or with an earlier task of the rater."""
     number, batch = request.values["task"], request.values["batch"]
@@ -305,6 +349,7 @@ def _take_task(
     )
 
 
+@page("query", "/projects/{project}/rate/query", RATING_ROLES, "One query's documents", BATCH)
 def query_page(request: WebRequest) -> PageReply:
     """The page of all documents of a query that the rater still has to grade."""
     with request.store.write() as connection:
@@ -328,6 +373,15 @@ def query_page(request: WebRequest) -> PageReply:
     return PageReply("query.html", data, extra, images=image_sources(request.project.settings))
 
 
+@action(
+    "rate",
+    "/projects/{project}/ratings",
+    RATING_ROLES,
+    "Rate",
+    *_ANSWER_FIELDS,
+    Field("list", "Go on with the list of the query", "flag"),
+    BATCH,
+)
 def record_rating(request: WebRequest) -> ActionReply:
     """Record a rating and return the next task, in one request and one transaction."""
     fields = request.values
@@ -352,6 +406,7 @@ def _next_task_reply(request: WebRequest, data: dict[str, PageValue]) -> ActionR
     return ActionReply(path, data, "_task.html", {"rating_id": str(uuid4())})
 
 
+@action("withdraw", "/projects/{project}/ratings/withdraw", RATING_ROLES, "Undo", _TASK, ID, BATCH)
 def withdraw_rating(request: WebRequest) -> ActionReply:
     """Withdraw a rating; its task is shown again."""
     fields = request.values
@@ -369,6 +424,7 @@ def withdraw_rating(request: WebRequest) -> ActionReply:
     return _next_task_reply(request, {"rating_id": identity, "feedback": None, **page_state})
 
 
+@action("later", "/projects/{project}/ratings/later", RATING_ROLES, "Later", _TASK, BATCH)
 def put_off(request: WebRequest) -> ActionReply:
     """Postpone a task until all others are done."""
     with request.store.write() as connection:
@@ -383,6 +439,9 @@ def put_off(request: WebRequest) -> ActionReply:
     return _next_task_reply(request, {"feedback": None, **page_state})
 
 
+@page(
+    "history", "/projects/{project}/history", RATING_ROLES, "Your ratings", Field("before", "Before", "whole")
+)
 def history_page(request: WebRequest) -> PageReply:
     """The page of the rater's ratings, newest first, for review and change."""
     with request.store.write() as connection:
@@ -455,6 +514,17 @@ _MAX_PAIRS = 50
 STATES = ("open", "done", "disputed")
 
 
+@page(
+    "pairs",
+    "/projects/{project}/pairs",
+    VIEWING_ROLES,
+    "Pairs",
+    Field("query", "Query", most=2_000),
+    Field("batch", "Batch", most=100),
+    Field("state", "State", "choice", choices=tuple((state, state) for state in STATES)),
+    Field("rater", "Rater", most=200),
+    Field("after", "After", "whole"),
+)
 def pairs_page(request: WebRequest) -> PageReply:
     """The page of pairs after a number, in a fixed order, so that new ratings do not move pages."""
     fields = request.values
@@ -494,6 +564,16 @@ def _make_filter(
     return rating_answers.TaskFilter(batch, fields["state"], fields["query"], rater)
 
 
+@action(
+    "pairs-reset",
+    "/projects/{project}/pairs/reset",
+    MANAGING_ROLES,
+    "Take the grades back",
+    Field("rater", "Rater", required=True, most=200),
+    Field("batch", "Batch", most=100),
+    Field("query", "Query", most=2_000),
+    Field("state", "State", "choice", choices=tuple((state, state) for state in STATES)),
+)
 def reset_answers(request: WebRequest) -> ActionReply:
     """Withdraw a rater's answers, so that pairs are rated again; the store keeps the ratings."""
     fields = request.values

@@ -9,10 +9,12 @@ from uuid import uuid4
 
 import polars as pl
 
+from rankgate.core.declare import declared_parameter
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.pages.page import page_content
-from rankgate.judging.resolution.rated_evaluation import from_ratings
-from rankgate.judging.resolution.resolve import resolve
+from rankgate.data.qrels import SCALES
+from rankgate.judging.resolution.rated_evaluation import TOOL_RULES, from_ratings
+from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.scoring.presets import convention
 from rankgate.store.blobs import stored_runs
@@ -29,6 +31,16 @@ from rankgate.workspace.web.pages.task_view import guideline_html, scale_view, t
 from rankgate.workspace.web.pages.work_pages import list_discussion
 from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, not_found
+from rankgate.workspace.web.shared_fields import ID, TRANSFORM_FIELD
+from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
+    VIEWING_ROLES,
+    Field,
+    action,
+    declared_field,
+    declared_fields,
+    page,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -57,6 +69,27 @@ _PREVIEW_FIELDS = ("name", "rule", "transform", "slots", "metrics", "convention"
 """The settings that the preview of judgments sends again when the judgments are created."""
 
 
+_METRICS = Field("metrics", "Metrics", default=DEFAULT_METRICS, most=300)
+
+_DECLARED_RULE = declared_parameter(resolve, "rule")
+
+_RULE = declared_field(
+    _DECLARED_RULE,
+    kind="choice",
+    choices=tuple(
+        (rule.name, f"{rule.name}: {rule.title}") for rule in rules() if rule.name != "adjudicated"
+    ),
+    help=f"{_DECLARED_RULE.sentence} Final words on disagreements count before any rule.",
+)
+
+
+@page(
+    "disputes",
+    "/projects/{project}/disputes",
+    VIEWING_ROLES,
+    "Disagreements",
+    Field("after", "After", "whole"),
+)
 def disputes_page(request: WebRequest) -> PageReply:
     """The page of pairs on which raters disagree, with the grades and comments of each rater."""
     with request.store.write() as connection:
@@ -93,6 +126,15 @@ def disputes_page(request: WebRequest) -> PageReply:
     return PageReply("disputes.html", data, {"guideline_html": guideline}, images=images)
 
 
+@action(
+    "final",
+    "/projects/{project}/disputes/{task:int}",
+    MANAGING_ROLES,
+    "Final word",
+    ID,
+    Field("grade", "Grade", "number", required=True),
+    Field("comment", "Comment", "long", most=5_000),
+)
 def record_final_word(request: WebRequest) -> ActionReply:
     """Record the final decision on a disagreement, which replaces all grades."""
     fields = request.values
@@ -115,6 +157,7 @@ def record_final_word(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("disputes"), {"task": number, "state": final_rating.state})
 
 
+@page("judgments", "/projects/{project}/judgments", VIEWING_ROLES, "Judgments")
 def judgments_page(request: WebRequest) -> PageReply:
     """The page of judgments, with a form to create judgments."""
     with request.store.read() as connection:
@@ -136,6 +179,30 @@ def judgments_page(request: WebRequest) -> PageReply:
     return PageReply("judgments.html", data, extra)
 
 
+@action(
+    "resolve",
+    "/projects/{project}/judgments",
+    MANAGING_ROLES,
+    "Make judgments",
+    Field("name", "Name of the judgments", required=True, most=100),
+    _RULE,
+    TRANSFORM_FIELD,
+    *declared_fields(resolve, "slots"),
+    _METRICS,
+    Field("convention", "Convention of the metrics", most=50),
+    Field(
+        "models",
+        "Admitted models",
+        "choice",
+        default="fill",
+        choices=(
+            ("fill", "grade documents that no person graded"),
+            ("equal", "count as people do"),
+            ("none", "do not count"),
+        ),
+    ),
+    Field("preview", kind="flag", help="Only show what would change."),
+)
 def resolve_ratings(request: WebRequest) -> Reply:
     """Create judgments by a rule; the first request only shows the changes."""
     fields = request.values
@@ -368,6 +435,16 @@ def _make_reply(
     return PageReply("evaluation.html", data | {"computing": computing, "at": made_at}, extra)
 
 
+@page(
+    "rated",
+    "/projects/{project}/ratings/evaluation",
+    VIEWING_ROLES,
+    "Runs by single ratings",
+    Field("convention", "Tool", "choice", choices=tuple((way, way) for way in sorted(TOOL_RULES))),
+    Field("metrics", "Metrics", default=DEFAULT_TOOL_METRICS, most=300),
+    Field("scale", "Scale of the ratings", "choice", choices=tuple((scale, scale) for scale in SCALES)),
+    Field("after", "After", "whole"),
+)
 def ratings_evaluation_page(request: WebRequest) -> PageReply:
     """The page with the means of every run from single ratings, by the full method of a tool."""
     fields, project = request.values, request.project
@@ -432,6 +509,15 @@ def evaluate_ratings(
     return {"data": data, "document": html}
 
 
+@page(
+    "evaluation",
+    "/projects/{project}/judgments/{judgments}/evaluation",
+    VIEWING_ROLES,
+    "Runs by these judgments",
+    _METRICS,
+    Field("convention", "Convention", most=50),
+    Field("after", "After", "whole"),
+)
 def evaluation_page(request: WebRequest) -> PageReply:
     """The page with the means of every run by stored judgments."""
     fields, name = request.values, request.path["judgments"]

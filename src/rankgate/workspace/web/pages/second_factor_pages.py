@@ -17,12 +17,22 @@ from rankgate.workspace.web.pages.account_pages import (
 )
 from rankgate.workspace.web.rendering import qr_code
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused
+from rankgate.workspace.web.shared_fields import NEXT_ADDRESS, PASSWORD
+from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, action, page
 
 if TYPE_CHECKING:
     from rankgate.store.people.users import User
     from rankgate.workspace.web.web_request import WebRequest
 
 
+_APP_CODE = Field("code", "Code of the app", required=True, most=40, help="Six digits.")
+
+_CODE = Field(
+    "code", "Code", required=True, most=40, help="Six digits from the app, or one of your recovery codes."
+)
+
+
+@page("sign-in-code-page", "/sign-in/code", ANYONE, "Enter your code", NEXT_ADDRESS)
 def code_page(request: WebRequest) -> PageReply | ActionReply:
     """The form for a code after the password; without a correct password, the sign-in form."""
     if _pending_user(request) is None:
@@ -36,6 +46,7 @@ def _pending_user(request: WebRequest) -> User | None:
         return one_time_secrets.find(connection, request.cookies.get(PENDING, ""), "sign-in")
 
 
+@action("sign-in-code", "/sign-in/code", ANYONE, "Sign in", _CODE, NEXT_ADDRESS)
 def sign_in_with_code(request: WebRequest) -> ActionReply:
     """Sign in with a code after the password."""
     user = _pending_user(request)
@@ -78,6 +89,7 @@ def _use_code(request: WebRequest, user: User) -> str:
     return kind
 
 
+@action("second-factor-begin", "/account/second-factor", SIGNED_IN, "Set up a second factor", PASSWORD)
 def begin_second_factor(request: WebRequest) -> PageReply:
     """The secret of a new second factor, shown once, with the form to confirm it."""
     require_password(request, request.values["password"])
@@ -90,6 +102,13 @@ def begin_second_factor(request: WebRequest) -> PageReply:
     return PageReply("second_factor.html", data, {"picture": qr_code(link)})
 
 
+@action(
+    "second-factor-confirm",
+    "/account/second-factor/confirm",
+    SIGNED_IN,
+    "Turn on the second factor",
+    _APP_CODE,
+)
 def confirm_second_factor(request: WebRequest) -> PageReply:
     """Enable a second factor; recovery codes are shown once, and other sessions end."""
     user, session = request.user, request.who.session
@@ -105,6 +124,14 @@ def confirm_second_factor(request: WebRequest) -> PageReply:
     return PageReply("recovery_codes.html", {"codes": codes})
 
 
+@action(
+    "recovery-codes",
+    "/account/second-factor/recovery-codes",
+    SIGNED_IN,
+    "Make new recovery codes",
+    PASSWORD,
+    _CODE,
+)
 def renew_recovery_codes(request: WebRequest) -> PageReply:
     """Create new recovery codes, shown once; earlier codes become invalid."""
     user = request.user
@@ -116,6 +143,14 @@ def renew_recovery_codes(request: WebRequest) -> PageReply:
     return PageReply("recovery_codes.html", {"codes": codes})
 
 
+@action(
+    "second-factor-remove",
+    "/account/second-factor/remove",
+    SIGNED_IN,
+    "Remove the second factor",
+    PASSWORD,
+    _CODE,
+)
 def remove_second_factor(request: WebRequest) -> ActionReply:
     """Remove the second factor of the signed-in user."""
     user = request.user
@@ -127,6 +162,13 @@ def remove_second_factor(request: WebRequest) -> ActionReply:
     return ActionReply("/account", {"user": user.name})
 
 
+@action(
+    "second-factor-remove-of-user",
+    "/users/{user:int}/second-factor/remove",
+    ADMIN,
+    "Remove the second factor",
+    scope=None,
+)
 def remove_second_factor_of_user(request: WebRequest) -> ActionReply:
     """Remove the second factor of a user who lost the device; their sessions end."""
     with request.store.write() as connection:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
+from rankgate.judging.pooling.pool_sampling import PoolDesign
+from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import project_engines, queries_documents
 from rankgate.store.people import users
@@ -20,12 +22,19 @@ from rankgate.store.rating import batches, tasks
 from rankgate.store.records import records, scheduled_jobs
 from rankgate.workspace.records.schedule.job_settings import make_job, set_jobs
 from rankgate.workspace.records.schedule.started_jobs import find_step_job, read_progress, start_step
+from rankgate.workspace.web import web_request
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
+from rankgate.workspace.web.shared_fields import PROJECT, STRATEGY_FIELD
 from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
+    Field,
+    action,
+    declared_fields,
     invalid_value,
     list_engine_names,
     list_judgment_names,
     list_run_names,
+    page,
 )
 
 if TYPE_CHECKING:
@@ -139,6 +148,49 @@ class StepView:
     warning: str = ""
 
 
+_STEPS_PATH = f"{PROJECT}/steps"
+
+_STATE_FIELD = Field(
+    "seen", kind="whole", help="The last run of the step that the sender saw; left out: none."
+)
+
+_METRICS = Field(
+    "metrics",
+    "Metrics",
+    "json",
+    help="Such as nDCG@10, separated by blanks; the default is nDCG@10.",
+    schema={"type": ["array", "string"], "items": {"type": "string"}, "maxLength": 300},
+)
+
+
+def _judgments(*, required: bool) -> Field:
+    label = "Judgments" if required else "Judgments, to evaluate the run at once"
+    return Field("judgments", label, required=required, most=200, options=web_request.list_judgment_names)
+
+
+def _run(name: str, label: str, *, required: bool = True) -> Field:
+    return Field(name, label, required=required, most=200, options=web_request.list_run_names)
+
+
+_ENGINE = Field("engine", "Engine", required=True, most=63, options=web_request.list_engine_names)
+
+_SYSTEM = Field(
+    "system",
+    "System",
+    most=200,
+    help="Whose run it is, for the history: all runs of one system are one series. A run of an engine of the "
+    "project has the name of the engine.",
+)
+
+_PAIR_FIELDS = (
+    _judgments(required=True),
+    _run("baseline", "Baseline"),
+    _run("candidate", "Candidate"),
+    _SYSTEM,
+)
+
+
+@page("steps", _STEPS_PATH, MANAGING_ROLES, "Steps")
 def steps_page(request: WebRequest) -> PageReply:
     """The page of all steps with their states, buttons and jobs."""
     with request.store.read() as connection:
@@ -466,6 +518,18 @@ _DATE_SUFFIX = re.compile(r"[-_.@ ]?\d{4}-?\d\d-?\d\d([-_T ]?\d\d[\d:]*)?$")
 """The date at the end of a run's name."""
 
 
+@action(
+    "step-snapshot",
+    f"{_STEPS_PATH}/snapshot",
+    MANAGING_ROLES,
+    "Take a snapshot",
+    _ENGINE,
+    _judgments(required=False),
+    _METRICS,
+    Field("depth", "Documents of each list", "whole", least=1, largest=10_000),
+    Field("rate", "Queries a second, at most", "number", least=0.01),
+    _STATE_FIELD,
+)
 def start_snapshot(request: WebRequest) -> ActionReply:
     """Start sending the queries to an engine; with judgments, the run is evaluated at once."""
     _refuse_unknown(request, "engine", "judgments")
@@ -474,6 +538,18 @@ def start_snapshot(request: WebRequest) -> ActionReply:
     return _start(request, "snapshot", "engine-snapshot", values | _metrics(request))
 
 
+@action(
+    "step-batch",
+    f"{_STEPS_PATH}/batch",
+    MANAGING_ROLES,
+    "Make a batch",
+    Field("runs", "Runs, with commas between", required=True, most=2_000),
+    Field("batch", "Name of the batch", required=True, most=100),
+    *declared_fields(PoolDesign, "depth"),
+    STRATEGY_FIELD,
+    Field("judgments", "Leave out pairs judged in", most=200, options=web_request.list_judgment_names),
+    _STATE_FIELD,
+)
 def start_batch(request: WebRequest) -> ActionReply:
     """Start creating a batch of the first documents of runs."""
     run_names = [word.strip() for word in (request.values["runs"] or "").split(",") if word.strip()]
@@ -499,6 +575,22 @@ def _is_repeated(request: WebRequest, step: str) -> bool:
     return last is not None and (last.under_way or last.id != request.values["seen"])
 
 
+@action(
+    "step-judgments",
+    f"{_STEPS_PATH}/judgments",
+    MANAGING_ROLES,
+    "Make judgments",
+    Field("judgments", "Name of the judgments", required=True, most=100),
+    *declared_fields(
+        resolve,
+        "rule",
+        rule={
+            "kind": "choice",
+            "choices": tuple((rule.name, rule.title) for rule in rules() if rule.name != "adjudicated"),
+        },
+    ),
+    _STATE_FIELD,
+)
 def start_judgments(request: WebRequest) -> ActionReply:
     """Start creating judgments from the ratings."""
     name = request.values["judgments"]
@@ -508,6 +600,17 @@ def start_judgments(request: WebRequest) -> ActionReply:
     return _start(request, "judgments", "judgments", values)
 
 
+@action(
+    "step-evaluation",
+    f"{_STEPS_PATH}/evaluation",
+    MANAGING_ROLES,
+    "Evaluate",
+    _judgments(required=True),
+    _run("run", "Run"),
+    _SYSTEM,
+    _METRICS,
+    _STATE_FIELD,
+)
 def start_evaluation(request: WebRequest) -> ActionReply:
     """Start evaluating a run."""
     _refuse_unknown(request, "judgments", "run")
@@ -525,16 +628,27 @@ def _two_runs(request: WebRequest) -> dict[str, Json]:
     return values | {"system": _system_of(request, values["candidate"])}
 
 
+@action(
+    "step-comparison",
+    f"{_STEPS_PATH}/comparison",
+    MANAGING_ROLES,
+    "Compare",
+    *_PAIR_FIELDS,
+    _METRICS,
+    _STATE_FIELD,
+)
 def start_comparison(request: WebRequest) -> ActionReply:
     """Start comparing two runs."""
     return _start(request, "comparison", "compare", _two_runs(request) | _metrics(request))
 
 
+@action("step-gate", f"{_STEPS_PATH}/gate", MANAGING_ROLES, "Get a verdict", *_PAIR_FIELDS, _STATE_FIELD)
 def start_gate(request: WebRequest) -> ActionReply:
     """Start checking a run against a baseline."""
     return _start(request, "gate", "gate", _two_runs(request))
 
 
+@action("job-cancel", f"{PROJECT}/schedule/runs/{{run:int}}/cancel", MANAGING_ROLES, "Cancel")
 def cancel_run(request: WebRequest) -> ActionReply:
     """Cancel a waiting or running run of a job."""
     number = request.path["run"]
@@ -558,6 +672,45 @@ _CRON = {
 """The cron schedules for querying an engine."""
 
 
+@action(
+    "schedule-engine",
+    f"{PROJECT}/schedule/engine",
+    MANAGING_ROLES,
+    "Save the schedule",
+    _ENGINE,
+    Field(
+        "every",
+        "How often",
+        "choice",
+        required=True,
+        default="day",
+        choices=(
+            ("day", "every day"),
+            ("workday", "every day from Monday to Friday"),
+            ("week", "every Monday"),
+            ("hour", "every hour, at the minute of the time"),
+            ("cron", "as the field below says"),
+        ),
+    ),
+    Field("time", "Time", default="06:00", unset="06:00", most=5),
+    Field("timezone", "Time zone", default="UTC", unset="UTC", most=100),
+    Field(
+        "cron",
+        "Minute, hour, day, month, day of the week",
+        most=100,
+        help="As cron has them, such as 30 6 * * mon,thu.",
+    ),
+    _judgments(required=False),
+    _METRICS,
+    Field(
+        "baseline",
+        "Baseline of a gate",
+        most=200,
+        options=web_request.list_run_names,
+        help="With it every run gets a verdict.",
+    ),
+    Field("name", "Name of the job", most=63),
+)
 def schedule_engine(request: WebRequest) -> ActionReply:
     """Query an engine on a schedule and evaluate its runs, with the gate if it has a baseline."""
     fields = request.values

@@ -24,7 +24,7 @@ from rankgate.store.project_collection import project_table
 from rankgate.workspace.web.pages.result_pages import find_convention
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.replies import FileReply
-from rankgate.workspace.web.web_request import VIEWING_ROLES, Route, declared_field, invalid_value
+from rankgate.workspace.web.web_request import VIEWING_ROLES, action, declared_field, invalid_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -178,8 +178,8 @@ _FIELD_CHANGES: Mapping[str, Mapping[str, Any]] = {
 """Changed settings of fields in requests, for values that are not read from files of the server."""
 
 
-def _verb_route(verb: Callable[..., Result], title: str, *names: str, name: str = "", **fixed: Any) -> Route:
-    """Create the route of a verb, with fields from the verb's declarations.
+def _declare_verb(verb: Callable[..., Result], title: str, *names: str, name: str = "", **fixed: Any) -> None:
+    """Declare the route of a verb, with fields from the verb's declarations.
 
     Args:
         verb: the function.
@@ -193,28 +193,20 @@ def _verb_route(verb: Callable[..., Result], title: str, *names: str, name: str 
         declared = verb_parameter(verb, parameter, reads_files=False)
         changes = _FIELD_CHANGES.get(parameter) or _FIELD_CHANGES.get(declared.content, {})
         fields.append(declared_field(declared, **changes))
-    return Route(
-        name or verb.__name__,
-        "POST",
-        f"/projects/{{project}}/{verb.__name__}",
-        VIEWING_ROLES,
-        _verb_handler(verb, names, fixed),
-        title,
-        tuple(fields),
-        in_archived=True,
+    path = f"/projects/{{project}}/{verb.__name__}"
+    action(name or verb.__name__, path, VIEWING_ROLES, title, *fields, in_archived=True)(
+        _verb_handler(verb, names, fixed)
     )
 
 
 _SCORING = ("metrics", "convention", "slices")
 
-VERB_ROUTES = (
-    _verb_route(evaluate, "Evaluate", "collection", "runs", *_SCORING, "bounds"),
-    _verb_route(compare, "Compare", "collection", "baseline", "candidates", *_SCORING, "test"),
-    _verb_route(gate, "Gate", "collection", "baseline", "candidate", "policy", log=False),
-    _verb_route(
-        explain,
-        "How a value is computed",
-        *("collection", "run", "query", "metric", "convention", "depth"),
-        name="explain-value",
-    ),
+_declare_verb(evaluate, "Evaluate", "collection", "runs", *_SCORING, "bounds")
+_declare_verb(compare, "Compare", "collection", "baseline", "candidates", *_SCORING, "test")
+_declare_verb(gate, "Gate", "collection", "baseline", "candidate", "policy", log=False)
+_declare_verb(
+    explain,
+    "How a value is computed",
+    *("collection", "run", "query", "metric", "convention", "depth"),
+    name="explain-value",
 )

@@ -20,9 +20,20 @@ from rankgate.workspace.records.alerts.alert_rules import read_rules
 from rankgate.workspace.records.cron_times import next_due
 from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
 from rankgate.workspace.records.schedule.started_jobs import is_started_by_hand, read_progress
+from rankgate.workspace.web import web_request
 from rankgate.workspace.web.monitoring import check_health
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.web_request import list_judgment_names, list_run_names
+from rankgate.workspace.web.shared_fields import ALERTS_PATH
+from rankgate.workspace.web.web_request import (
+    ANYONE,
+    MANAGING_ROLES,
+    VIEWING_ROLES,
+    Field,
+    action,
+    list_judgment_names,
+    list_run_names,
+    page,
+)
 
 if TYPE_CHECKING:
     from rankgate.store.database import Connection
@@ -35,6 +46,12 @@ if TYPE_CHECKING:
 _MAX_ALERTS = 200
 
 
+_SCHEDULE_PATH = "/projects/{project}/schedule"
+
+_STATES = tuple((state, state) for state in ("open", "acknowledged", "resolved"))
+
+
+@page("alerts", ALERTS_PATH, VIEWING_ROLES, "Alerts", Field("state", "State", "choice", choices=_STATES))
 def alerts_page(request: WebRequest) -> PageReply:
     """The page of alerts: open alerts first, then by time."""
     with request.store.read() as connection:
@@ -47,6 +64,7 @@ def alerts_page(request: WebRequest) -> PageReply:
     return PageReply("alerts.html", {"alerts": rows, "state": request.values["state"]}, {"may": can_manage})
 
 
+@action("alert-acknowledge", f"{ALERTS_PATH}/{{alert:int}}/acknowledge", MANAGING_ROLES, "Acknowledge")
 def acknowledge_alert(request: WebRequest) -> ActionReply:
     """Acknowledge an alert."""
     with request.store.write() as connection:
@@ -58,6 +76,7 @@ def acknowledge_alert(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("alerts"), data)
 
 
+@page("alert-rules", f"{ALERTS_PATH}/rules", MANAGING_ROLES, "Rules of alerts")
 def rules_page(request: WebRequest) -> PageReply:
     """The page to change the alert rules."""
     text = request.project.settings.get("alerts", "")
@@ -65,6 +84,13 @@ def rules_page(request: WebRequest) -> PageReply:
     return PageReply("alert_rules.html", {"rules": text, "channels": channels})
 
 
+@action(
+    "alert-rules-set",
+    f"{ALERTS_PATH}/rules",
+    MANAGING_ROLES,
+    "Save the rules",
+    Field("rules", "Rules and channels, as TOML", "long", most=50_000, help="Leave it empty for none."),
+)
 def set_rules(request: WebRequest) -> ActionReply:
     """Replace the alert rules."""
     text = (request.values["rules"] or "").replace("\r\n", "\n")
@@ -75,12 +101,20 @@ def set_rules(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("alerts", "rules"), data)
 
 
+@action("alerts-check", f"{ALERTS_PATH}/check", MANAGING_ROLES, "Check now")
 def check_now(request: WebRequest) -> ActionReply:
     """Check every rule now."""
     result = check_alerts(request.store, request.project.name)
     return ActionReply(request.project_path("alerts"), result.to_dict())
 
 
+@action(
+    "alert-channel-test",
+    f"{ALERTS_PATH}/test",
+    MANAGING_ROLES,
+    "Send a test",
+    Field("channel", "Channel", required=True, most=100, options=web_request.list_channel_names),
+)
 def send_test(request: WebRequest) -> ActionReply:
     """Send a test message through a channel."""
     alert_queue.test_channel(
@@ -118,6 +152,7 @@ def alert_row(connection: Connection, alert: Alert) -> dict[str, PageValue]:
 _MAX_RUNS = 50
 
 
+@page("schedule", _SCHEDULE_PATH, VIEWING_ROLES, "Schedule")
 def schedule_page(request: WebRequest) -> PageReply:
     """The page of jobs with their next due time, and the latest runs."""
     can_manage = _can_manage(request)
@@ -143,6 +178,7 @@ def schedule_page(request: WebRequest) -> PageReply:
     return PageReply("schedule.html", {"jobs": rows, "runs": runs}, extra)
 
 
+@page("schedule-run", f"{_SCHEDULE_PATH}/runs/{{run:int}}", VIEWING_ROLES, "A run")
 def run_page(request: WebRequest) -> PageReply:
     """The page of one run, with its log for managers."""
     with request.store.read() as connection:
@@ -161,6 +197,20 @@ def run_page(request: WebRequest) -> PageReply:
     return PageReply("schedule_run.html", data, {"may": can_manage})
 
 
+@action(
+    "jobs-add",
+    _SCHEDULE_PATH,
+    MANAGING_ROLES,
+    "Save the jobs",
+    Field(
+        "jobs",
+        "Jobs, as TOML",
+        "long",
+        required=True,
+        most=50_000,
+        help="Jobs of the same names are replaced.",
+    ),
+)
 def add_jobs(request: WebRequest) -> ActionReply:
     """Add jobs, or replace jobs of the same names."""
     text = request.values["jobs"].replace("\r\n", "\n")
@@ -171,6 +221,13 @@ def add_jobs(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("schedule"), {"jobs": [job.name for job in new_jobs]})
 
 
+@action(
+    "job-change",
+    f"{_SCHEDULE_PATH}/jobs/{{job}}",
+    MANAGING_ROLES,
+    "Change the job",
+    Field("enabled", "It runs", "flag"),
+)
 def change_job(request: WebRequest) -> ActionReply:
     """Disable or enable a job."""
     with request.store.write() as connection:
@@ -191,6 +248,7 @@ def change_job(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("schedule"), {"job": job.name, "enabled": enabled})
 
 
+@action("job-start", f"{_SCHEDULE_PATH}/jobs/{{job}}/start", MANAGING_ROLES, "Run now")
 def start_job(request: WebRequest) -> ActionReply:
     """Start a job at the scheduler's next check."""
     with request.store.write() as connection:
@@ -236,11 +294,13 @@ def _run_view(run: JobRun, name: str, *, may: bool) -> dict[str, PageValue]:
 _CODES = {"database": "store-unreachable", "migrations": "older-store", "disk": "disk-full"}
 
 
+@page("health-live", "/health/live", ANYONE, "Health", scope="read")
 def live_page(request: WebRequest) -> PageReply:  # noqa: ARG001 - as every handler
     """Check that the process answers."""
     return PageReply("plain.html", {"state": "ok"})
 
 
+@page("health", "/health", ANYONE, "Health", scope="read")
 def ready_page(request: WebRequest) -> PageReply:
     """Check that the database responds, its schema is current, and the disks have free space.
 

@@ -15,10 +15,18 @@ from rankgate.store.rating import batch_rules, batches, tasks
 from rankgate.store.rating.batch_rules import BatchRules, rules_of
 from rankgate.store.rating.working_time import work_by_week, work_state
 from rankgate.store.records import record_notes
+from rankgate.workspace.web import web_request
 from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.task_view import scale_view, task_view
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
-from rankgate.workspace.web.web_request import invalid_value
+from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
+    RATING_ROLES,
+    Field,
+    action,
+    invalid_value,
+    page,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +54,7 @@ def _member_raters(connection: Connection, project: int) -> dict[str, int]:
     }
 
 
+@page("batch", "/projects/{project}/batches/{batch:int}", MANAGING_ROLES, "Batch")
 def batch_page(request: WebRequest) -> PageReply:
     """The page of a batch with its rules, and the raters' results in its qualification."""
     with request.store.write() as connection:  # assigns rater numbers to people who never rated
@@ -98,6 +107,37 @@ def _training_names(connection: Connection, request: WebRequest, batch: Batch) -
     }
 
 
+@action(
+    "batch-rules",
+    "/projects/{project}/batches/{batch:int}/rules",
+    MANAGING_ROLES,
+    "Set the rules",
+    Field(
+        "raters",
+        "Raters of this batch",
+        most=5_000,
+        help="Names with spaces between; left empty, all raters of the project.",
+    ),
+    Field(
+        "qualification", "Training that must be passed first", most=100, options=web_request.list_batch_names
+    ),
+    Field(
+        "share", "Share of its known grades that must be right", "number", least=0, largest=1, default="0.8"
+    ),
+    Field(
+        "again",
+        "Share of pairs that come again to the same rater",
+        "number",
+        least=0,
+        largest=1,
+        help="They do not count in judgments; Agreement compares both grades.",
+    ),
+    Field("again_hours", "After how many hours", "number", least=0, default="24"),
+    Field("stop_ratings", "Stop after so many ratings", "whole", least=1),
+    Field("stop_hours", "Stop after so many hours of work", "number", least=0),
+    Field("stop_at", "Stop at", "moment"),
+    Field("stop_agreed", "Stop when every pair has its grade", "flag"),
+)
 def set_batch_rules(request: WebRequest) -> ActionReply:
     """Set the rules of a batch.
 
@@ -146,6 +186,7 @@ def _or_default(value: float | None, default: float) -> float:
 _WORK_COLUMNS = ("week", "rater", "answers", "without_grade", "hours", "idle", "unknown", "known", "right")
 
 
+@page("work", "/projects/{project}/work", MANAGING_ROLES, "Working time", tabular=True)
 def work_page(request: WebRequest) -> PageReply:
     """The page of each rater's working time by week, also as CSV for payment."""
     project = request.project.id
@@ -167,6 +208,7 @@ def discussion_subject(task: int) -> str:
 _MAX_DISCUSSIONS = 20
 
 
+@page("discussions", "/projects/{project}/discussions", RATING_ROLES, "Discussion")
 def discussions_page(request: WebRequest) -> PageReply:
     """The page of disputed pairs that the user rated, with the others' grades and comments.
 
@@ -235,6 +277,14 @@ def list_discussion(connection: Connection, request: WebRequest, task: int) -> l
     ]
 
 
+@action(
+    "discuss",
+    "/projects/{project}/discussions/{task:int}",
+    RATING_ROLES,
+    "Say it",
+    Field("text", "Why", "long", required=True, most=5_000),
+    Field("list", "Go back to the list of disagreements", "flag"),
+)
 def add_discussion_comment(request: WebRequest) -> ActionReply:
     """Add a comment on a disputed pair, as one of its raters or as a manager.
 
