@@ -21,6 +21,11 @@ COMMANDS = {
         "serve --store sqlite:///a.db",
     ],
     "online": ["online kpi events.ndjson"],
+    "formats": [
+        "convert old.run old.run.zst",
+        "convert old.run old.lz4",
+        "sheet a.run --raters ann -o ann.xlsx",
+    ],
 }
 PACKAGES = (
     "altair",
@@ -34,6 +39,10 @@ PACKAGES = (
     "duckdb",
     "ibis",
     "urllib3",
+    "zstandard",
+    "lz4",
+    "cbor2",
+    "xlsxwriter",
 )
 WITHOUT = f"import sys; sys.modules.update(dict.fromkeys({PACKAGES!r})); "
 START = "from rankgate.__main__ import main; sys.exit(main())"
@@ -54,9 +63,9 @@ def packages_of(extra):
     return {same(re.match(r"[\w.-]+", line)[0]) for line in lines}
 
 
-def test_there_are_at_most_eight_extras_and_all():
+def test_there_are_at_most_nine_extras_and_all():
     extras = PROJECT["optional-dependencies"].keys() - {"dev", "all"}
-    assert len(extras) <= 8
+    assert len(extras) <= 9
     (all_extras,) = PROJECT["optional-dependencies"]["all"]
     assert set(re.findall(r"\w+", all_extras)) == {"rankgate", *extras - {"docs"}}
 

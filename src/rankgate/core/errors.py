@@ -142,6 +142,11 @@ def short_repr(value: object, max_length: int = 60) -> str:
 
 
 EXTRAS = {
+    "cbor2": "formats",
+    "lz4": "formats",
+    "rapidfuzz": "formats",
+    "xlsxwriter": "formats",
+    "zstandard": "formats",
     "altair": "plots",
     "vl_convert": "plots",
     "pandas": "pandas",

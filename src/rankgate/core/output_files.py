@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, BinaryIO, cast
 
 from rankgate.core.checksums import add_checksum
-from rankgate.core.errors import MissingExtraError, UsageError
+from rankgate.core.errors import UsageError, require
 from rankgate.core.frozen import dataclass
 
 _GZIP, _ZSTD = frozenset({".gz"}), frozenset({".zst", ".zstd"})
@@ -233,11 +233,9 @@ def _compressed(raw_stream: IO[bytes], suffix: str) -> Iterator[BinaryIO]:
         with gzip.GzipFile("", "wb", _LEVEL, raw_stream, mtime=0) as compressed:
             yield cast("BinaryIO", compressed)
     elif suffix in _ZSTD:
-        try:
-            import zstandard
-        except ImportError:
-            message = "zstd files need the package zstandard: pip install zstandard."
-            raise MissingExtraError(message) from None
+        require("zstd files need zstandard", "zstandard")
+        import zstandard
+
         with zstandard.ZstdCompressor(write_checksum=True).stream_writer(raw_stream, closefd=False) as stream:
             yield cast("BinaryIO", stream)
     else:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from rankgate.core.errors import require
 from rankgate.core.frozen import dataclass
 from rankgate.data.text.text_values import normalize_text
 
@@ -180,6 +181,7 @@ def find_overlap(first: tuple[str, ...], second: tuple[str, ...]) -> Overlap:
     These are all sequences of five words that both have, and the runs of three or more words in the
     longest common subsequence (rapidfuzz), which continue across single changed words.
     """
+    require("changed documents are compared by RapidFuzz", "rapidfuzz")
     from rapidfuzz.distance import LCSseq
 
     shared = set(_grams(first)) & set(_grams(second))

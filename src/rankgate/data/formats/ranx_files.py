@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, require
 from rankgate.data.file_contents import FileContents
 from rankgate.data.formats.format import Format
 from rankgate.data.formats.format_writing import collect_grades, find_losses
@@ -46,6 +46,7 @@ def decode(data: bytes, label: str) -> Any:
         InputError: the data is incomplete, damaged, too deep or too long, a key appears twice, or a
             value is not a map, list, text, number, true, false or null.
     """
+    require("CBOR files of ranx need cbor2", "cbor2")
     import cbor2
 
     stream = _LimitedBytes(data)
@@ -70,6 +71,7 @@ def decode(data: bytes, label: str) -> Any:
 
 def encode(table: dict[str, dict[str, float]]) -> bytes:
     """A map of maps of numbers; whole numbers are of type ``int``."""
+    require("CBOR files of ranx need cbor2", "cbor2")
     import cbor2
 
     encoded_table: bytes = cbor2.dumps(table)
@@ -242,6 +244,7 @@ def write_ranx_lz4(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
     Raises:
         UsageError: there are neither judgments nor a run.
     """
+    require("LZ4 files of ranx need lz4", "lz4")
     import lz4.frame
 
     table, losses = table_of(contents)
@@ -268,6 +271,7 @@ def _read_packed(source: InputFile) -> Any:
 
 def _unpack_frame(packed: bytes, source: InputFile) -> bytes:
     """The bytes of one frame, up to the size limit of a document."""
+    require("LZ4 files of ranx need lz4", "lz4")
     import lz4.frame
 
     reader, unpacked = lz4.frame.LZ4FrameDecompressor(), bytearray()

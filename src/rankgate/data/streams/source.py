@@ -23,7 +23,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import IO, TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
-from rankgate.core.errors import InputError, MissingExtraError, UsageError
+from rankgate.core.errors import InputError, UsageError, require
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -486,11 +486,9 @@ class _Zstd(io.RawIOBase):
     """A zstd stream of one or more frames that raises an error if the data is cut off."""
 
     def __init__(self, raw: IO[bytes]) -> None:
-        try:
-            import zstandard
-        except ImportError:
-            message = "zstd files need the package zstandard: pip install zstandard."
-            raise MissingExtraError(message) from None
+        require("zstd files need zstandard", "zstandard")
+        import zstandard
+
         self._failure = zstandard.ZstdError
         self._raw = raw
         self._new = zstandard.ZstdDecompressor().decompressobj

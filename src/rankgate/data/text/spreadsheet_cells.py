@@ -11,7 +11,7 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, require
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import open_source
@@ -234,6 +234,7 @@ def write_xlsx(
 
     Texts longer than the limit of a cell are cut, with a mark at the end.
     """
+    require("Excel files are written by XlsxWriter", "xlsxwriter")
     from xlsxwriter import Workbook
 
     content = io.BytesIO()  # a book that cannot be saved seeks in its output when it is deleted
