@@ -91,6 +91,7 @@ def test_a_missing_package_is_named_by_its_extra(tmp_path, extra, command):
     for name in ("old", "new", "a"):
         (tmp_path / f"{name}.run").write_text(f"q1 Q0 {name} 1 1 {name}\n")
     (tmp_path / "events.ndjson").write_text("{}\n")
+    (tmp_path / "pool.csv").write_text("query_id,doc_id\nq1,a\n")
     process = subprocess.run(
         [sys.executable, "-c", WITHOUT + START, *command.split()],
         cwd=tmp_path,
