@@ -24,7 +24,7 @@ COMMANDS = {
     "formats": [
         "convert old.run old.run.zst",
         "convert old.run old.lz4",
-        "sheet a.run --raters ann -o ann.xlsx",
+        "sheet pool.csv --raters ann -o ann.xlsx",
     ],
 }
 PACKAGES = (
