@@ -1,10 +1,4 @@
-"""Write output files: replaced in one step, in the form and compression of the name.
-
-First comes a file that is replaced in one step, compressed if its suffix is that of a compression.
-Then comes
-the output form that a file's suffix names, one rule for every command and for Python. Last comes
-the function that saves an output to a file.
-"""
+"""Write output files: replaced in one step, in the form and compression of the name."""
 
 from __future__ import annotations
 

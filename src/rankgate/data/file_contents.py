@@ -1,7 +1,4 @@
-"""The contents of a file: judgments, runs, ratings, queries, documents and values.
-
-First come the notes of readers and the losses of writers, then the contents.
-"""
+"""The contents of a file: judgments, runs, ratings, queries, documents and values."""
 
 from __future__ import annotations
 

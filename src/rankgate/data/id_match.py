@@ -1,8 +1,4 @@
-"""How the ids of two tables meet: counts, near fits, and the error if they do not fit.
-
-First come the spellings that make ids fit which nearly do, then `IdMatch`, then `IdRules`: the spellings
-that a collection states.
-"""
+"""How the ids of two tables meet: counts, near fits, and the error if they do not fit."""
 
 from __future__ import annotations
 

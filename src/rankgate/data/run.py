@@ -1,7 +1,4 @@
-"""Rankings: the documents that a system returned for each query, with its scores.
-
-First come rankings as a dictionary of dictionaries, which are scored without a table.
-"""
+"""Rankings: the documents that a system returned for each query, with its scores."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Command-line options made from declarations, NAME=VALUE pairs, and names of grades.
-
-First come options of the form NAME=VALUE that may be given several times, then names of grades
-on the command line. Last come options made from a declaration: type, range, default and help
-are written once.
-"""
+"""Command-line options made from declarations, NAME=VALUE pairs, and names of grades."""
 
 from __future__ import annotations
 

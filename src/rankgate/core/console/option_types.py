@@ -1,9 +1,4 @@
-"""Option types with completion, and help of commands in sections and definition lists.
-
-First come types of options with values that are names, which a shell can complete. Then comes
-the help of commands: options in sections, groups with a whole line for each command, and
-definition lists at the end, such as the methods that an option names.
-"""
+"""Option types with completion, and help of commands in sections and definition lists."""
 
 from __future__ import annotations
 

@@ -8,10 +8,9 @@ Hooks are functions that the program adds to commands from packages above theirs
 never imports one above it. If a command can do more with such a package, it requests a hook
 by name; ``cli`` puts the hook's function into click's context.
 
-After the hooks come inputs and outputs of commands (standard input once, and never a partial
-file), the shared options, and ``--backend`` and ``--master``, by which a command runs its verb
-on a cluster instead of this machine. Last comes the function that rebuilds a command line so
-that it can be repeated.
+The module also declares inputs and outputs of commands (standard input once, and never a partial
+file), the shared options, and ``--backend`` and ``--master``, by which a command runs its verb on a
+cluster instead of this machine.
 """
 
 from __future__ import annotations

@@ -1,10 +1,4 @@
-"""Terminal output of commands: results, progress, colours, quiet mode and ``--record``.
-
-First come quiet output and colours: options of all commands, and the environment. Then come
-terminal width and colours (files and pipes get neither), progress messages at a terminal, and
-``--record``, by which a command records its result for the history. Last comes the function
-that prints the result of a command in one of its forms, on a terminal or in a file.
-"""
+"""Terminal output of commands: results, progress, colours, quiet mode and ``--record``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 """Declared parameters: type, default and check of values, and how functions declare them.
 
-First comes one parameter: its type, its default, and the check of its values. Then come the
-parameters that functions declare by their arguments and docstrings, and values by their fields.
 Options of commands, fields of requests and arguments of assistants' tools are made of them.
 """
 

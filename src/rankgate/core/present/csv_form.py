@@ -1,8 +1,4 @@
-"""Rows as CSV, with cells escaped against spreadsheet formulas.
-
-First come the escape of cells against spreadsheet formulas and its reversal when reading. Then come
-rows as CSV: one fact per line, numbers with all digits, undefined numbers empty.
-"""
+"""Rows as CSV, with cells escaped against spreadsheet formulas."""
 
 from __future__ import annotations
 

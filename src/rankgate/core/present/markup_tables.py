@@ -1,8 +1,4 @@
-"""Grids as Markdown, HTML and LaTeX tables.
-
-First come Markdown tables, then HTML tables for notebooks, in which every text is escaped,
-then LaTeX tables for the package booktabs.
-"""
+"""Grids as Markdown, HTML and LaTeX tables."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Grids and labelled paragraphs as plain text, for a terminal of 80 columns.
-
-First come grids as plain text, then labels with paragraphs to their right, within a width.
-"""
+"""Grids and labelled paragraphs as plain text, for a terminal of 80 columns."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The answer of an engine, with its ids and scores checked, or the reason for a failure.
-
-First come paths of values in a JSON answer: keys and numbers separated by dots. Then come the
-answer, the paths of the documents in a JSON answer, and scores that keep the order in which an
-engine served documents with equal scores.
-"""
+"""The answer of an engine, with its ids and scores checked, or the reason for a failure."""
 
 from __future__ import annotations
 

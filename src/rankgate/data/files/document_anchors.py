@@ -1,7 +1,4 @@
-"""Find the text of judged documents in a new version of the documents.
-
-First come the words that two documents share, in exact spans and near-duplicates; then the anchors.
-"""
+"""Find the text of judged documents in a new version of the documents."""
 
 from __future__ import annotations
 

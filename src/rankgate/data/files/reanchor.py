@@ -1,7 +1,4 @@
-"""The verb ``reanchor``: apply judgments of old documents to new versions of them.
-
-First comes the result: the judgments of the new versions of documents.
-"""
+"""The verb ``reanchor``: apply judgments of old documents to new versions of them."""
 
 from __future__ import annotations
 

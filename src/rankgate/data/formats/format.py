@@ -4,9 +4,6 @@ Readers raise an `InputError` with the line or the JSON path if a file has anoth
 or key is missing, or an id or number is not valid. They raise a `DuplicateError` for a document
 with two grades for one query. Writers raise an `InputError` or a `UsageError` if no part of the
 contents fits the format. The docstring of a function contains only what differs from this.
-
-Then come query texts used as query ids, for formats without ids, and shared parts of writers:
-judgments by query, texts, and the list of losses.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Ids of rows and columns (given names, or numbers from 0), and the look-up of positions.
-
-First comes an array that can grow.
-"""
+"""Ids of rows and columns (given names, or numbers from 0), and the look-up of positions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Append rows to disk one by one, so that rows are not lost if the program stops.
-
-First come context managers that close their resources.
-"""
+"""Append rows to disk one by one, so that rows are not lost if the program stops."""
 
 from __future__ import annotations
 

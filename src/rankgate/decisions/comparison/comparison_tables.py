@@ -1,7 +1,6 @@
 """Tables of a comparison from two scored runs, and the verb ``ranks`` with its result.
 
-The verb ``ranks`` gives the judged share and the mix of grades by rank. Last come the figures of
-leaderboards: the mean of each system, and the systems that each is significantly better than.
+The verb ``ranks`` gives the judged share and the mix of grades by rank.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Accumulate an evaluation over batches or machines, in any order.
-
-First come totals over batches of users: exact sums, in any order. Then comes the accumulator
-of an evaluation.
-"""
+"""Accumulate an evaluation over batches or machines, in any order."""
 
 from __future__ import annotations
 

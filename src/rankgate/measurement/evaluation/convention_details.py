@@ -1,8 +1,4 @@
-"""The named conventions, the details of one, and the choices on each axis.
-
-First come details of one convention: its choice on every axis. Then come the named
-conventions, and descriptions of the axes: meaning, permitted values, and each tool's choice.
-"""
+"""The named conventions, the details of one, and the choices on each axis."""
 
 from __future__ import annotations
 

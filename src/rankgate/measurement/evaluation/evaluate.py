@@ -1,8 +1,4 @@
-"""Score runs against judgments, and keep the judgments and runs behind the scores.
-
-First come the judgments and runs that the scores come from, then the verb that scores runs against
-judgments.
-"""
+"""Score runs against judgments, and keep the judgments and runs behind the scores."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
 """Score runs also by a model's judgments, and check if the model had seen people's judgments.
 
-First come people's judgments that a model saw before it judged, and checks of the user's statement
-about them. People's judgments correct a model only if the model judged without them. If they were
-shown to the model, as examples or in training, the model repeats them: its errors are smaller on
-these queries than on others, and people's judgments do not correct the errors on other queries.
-
-Then comes the scoring of runs by the judgments of a model.
+People's judgments correct a model only if the model judged without them. If they were shown to the
+model, as examples or in training, the model repeats them: its errors are smaller on these queries
+than on others, and people's judgments do not correct the errors on other queries.
 """
 
 from __future__ import annotations

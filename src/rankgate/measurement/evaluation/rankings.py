@@ -1,8 +1,4 @@
-"""Rankings and training data by ids or by numbers, for scoring.
-
-First comes training data by ids or numbers: seen items and their counts. Then come rankings by ids,
-or by numbers if a run is a matrix.
-"""
+"""Rankings and training data by ids or by numbers, for scoring."""
 
 from __future__ import annotations
 

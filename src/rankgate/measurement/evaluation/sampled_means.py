@@ -1,8 +1,4 @@
-"""Means with confidence intervals: of queries, slices, and sampled populations.
-
-First come means with their confidence intervals, for all queries and for slices. Then come means
-over the population that queries were sampled from, with design-based intervals.
-"""
+"""Means with confidence intervals: of queries, slices, and sampled populations."""
 
 from __future__ import annotations
 

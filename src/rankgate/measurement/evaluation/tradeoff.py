@@ -1,7 +1,4 @@
-"""Compare systems by several metrics at once: Pareto dominance and the Pareto front.
-
-First comes Pareto dominance between systems, then the comparison by the Pareto front.
-"""
+"""Compare systems by several metrics at once: Pareto dominance and the Pareto front."""
 
 from __future__ import annotations
 

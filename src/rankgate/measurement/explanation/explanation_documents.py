@@ -1,9 +1,4 @@
-"""Documents of an explanation and of reconciliations.
-
-First come the clauses that compose a value from its parts. Then comes the document of an
-explanation: ranking, ideal ranking and formula. Last come documents of reconciliations: groups of
-conventions and the steps between them.
-"""
+"""Documents of an explanation and of reconciliations."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""One query in full: its ranking, the contribution of each rank, and its ideal ranking.
-
-First come the ranked documents of the query and its kernel input, then the contribution of each
-rank to a value. Last come the relevant documents of the query, best first, with their ranks in a
-run.
-"""
+"""One query in full: its ranking, the contribution of each rank, and its ideal ranking."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Score the same data under every convention, and explain the differences.
-
-Then come the search for the conventions and cutoffs that give a reported value, and the verb
-``reconcile`` in its three forms.
-"""
+"""Score the same data under every convention, and explain the differences."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The verb ``fuse``, which merges several runs into one, and its judgments for learning.
-
-First come the judgments for learning: the metric, the queries and the folds.
-"""
+"""The verb ``fuse``, which merges several runs into one, and its judgments for learning."""
 
 from __future__ import annotations
 

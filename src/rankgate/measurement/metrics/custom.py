@@ -1,8 +1,4 @@
-"""Metrics from users: functions declared like built-in metrics, files and plug-ins.
-
-First comes the function that makes a metric of a user's function, declared like the built-in
-metrics. Then come metrics from elsewhere: a file that the user names, and plug-ins.
-"""
+"""Metrics from users: functions declared like built-in metrics, files and plug-ins."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""All metrics of subtopics: α-nDCG, ERR-IA, NRBP, means over intents, D#-measures.
-
-First come metrics of rankings that answer many subtopics early: α-nDCG, ERR-IA, NRBP. Then
-comes any metric for queries of several intents: the mean over intents, and D#-measures. Last
-comes the list of all metrics of subtopics.
-"""
+"""All metrics of subtopics: α-nDCG, ERR-IA, NRBP, means over intents, D#-measures."""
 
 import functools
 from typing import Annotated, Literal

@@ -1,8 +1,4 @@
-"""Every built-in metric in the order of listing, and trec_eval's spellings of metric names.
-
-First comes the catalogue. Then come trec_eval's spellings: ``ndcg_cut_5,10``, ``P.5,10``,
-``rbp.p=0.5``, ``set_F.2``.
-"""
+"""Every built-in metric in the order of listing, and trec_eval's spellings of metric names."""
 
 from __future__ import annotations
 

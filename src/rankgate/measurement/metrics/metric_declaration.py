@@ -1,8 +1,4 @@
-"""Declare a metric: its kernel, its meaning, its parameters, and the view that it reads.
-
-First come views: named kinds of kernel input, and builders of user-defined ones. Then comes
-the declaration of a metric: its kernel, its meaning, and the parameters bound to it.
-"""
+"""Declare a metric: its kernel, its meaning, its parameters, and the view that it reads."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
 """Metrics estimated from stratified samples of judgments: xinfAP, infNDCG, statAP.
 
-First comes the input of estimates from a sample: pools in strata, and the judged part of each.
-Then come average precision and nDCG estimated from a stratified sample. Last come the metrics
-that are estimated from judgments of a sample with parts drawn at different rates.
-
 Shapes: P documents of the pool of a query, judged or (negative grade) not.
 """
 

@@ -4,8 +4,6 @@
 ``RR@.ties=doc_id_asc`` to that metric with a cutoff; ``nDCG.gain=exp`` sets a parameter of a
 metric, ``rel=2`` a parameter of all metrics that have it, ``forced.nothing=1`` the value of a kind
 of empty.
-
-Then come the differences between two conventions for one metric, and paths between conventions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Rankings as matrices of scores or lists of numbers, scored without making ids.
-
-First come matrices or lists of numbers, aligned block by block. Then comes the source that scores
-them without making ids.
-"""
+"""Rankings as matrices of scores or lists of numbers, scored without making ids."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Score a run by measuring a plan on a source of rankings.
-
-First come sources of rankings, which yield blocks of whole queries for a plan. Then comes a
-run that is measured repeatedly, under several conventions, and last the function that scores a
-run.
-"""
+"""Score a run by measuring a plan on a source of rankings."""
 
 from __future__ import annotations
 

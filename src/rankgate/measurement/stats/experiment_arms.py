@@ -4,10 +4,6 @@ One test compares the values of two arms, with the intervals that it does not re
 a statistic z(ρ) of the hypothesis treatment = ρ · control, and z(1) is that of equal arms. The
 interval of the ratio holds every ρ that the test does not reject, the interval of the
 difference is made by the same test, so that p, both intervals and a margin never disagree.
-
-Then come a quantile of values that come in clusters, such as latencies of searches of users;
-an effect as a posterior distribution (normal prior, normal estimate); and the number of units
-that an experiment needs, with the differences it can show.
 """
 
 from __future__ import annotations

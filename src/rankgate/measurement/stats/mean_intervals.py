@@ -1,9 +1,4 @@
-"""Confidence intervals of a mean or share: Student's t, bounded values, rare large values.
-
-First come confidence intervals of a mean by Student's t, then distribution-free confidence
-bounds for the mean of bounded values. Then come the interval of a share, and the interval of a
-mean of values with rare, large ones that a sample may have missed.
-"""
+"""Confidence intervals of a mean or share: Student's t, bounded values, rare large values."""
 
 from __future__ import annotations
 

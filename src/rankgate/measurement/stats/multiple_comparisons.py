@@ -1,9 +1,5 @@
 """Corrections of several p-values, Welch's tests of groups, and comparisons of many systems.
 
-First come corrections of several p-values that are used together, then Welch's tests of equal means
-of several groups. Last come comparisons of many systems on the same queries, by values and by ranks
-(Friedman): one model of all systems, and every pair of systems.
-
 Shapes: n queries, S systems; a matrix (n, S) of one metric's values, all finite.
 """
 

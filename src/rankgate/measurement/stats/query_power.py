@@ -3,10 +3,7 @@
 Power, the detectable difference, and the queries that a difference needs are exact, by the
 noncentral t of the paired t-test (Cohen 1988; Sakai 2018).
 
-Then comes Student's t at any number of looks: how far out it must lie to reject, however often
-one looks. Shapes: n values of one normal law; see `critical_t`.
-
-Last comes the number of queries that a decision needs, by resampling.
+Shapes: n values of one normal law; see `critical_t`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
 """Agreement of two orderings: Kendall, Spearman, Pearson, and rank-biased overlap.
 
-First comes agreement of two orderings of the same items. Values that differ by at most `PRECISION`
-of the largest are equal: means over the same queries that are equal on paper differ in their last
-bits after computation.
-
-Then come the correlation of two lists of numbers (Spearman, with an interval and a test) and
-rank-biased overlap, the top-weighted similarity of two orderings.
+Values that differ by at most `PRECISION` of the largest are equal: means over the same queries that
+are equal on paper differ in their last bits after computation.
 """
 
 from __future__ import annotations

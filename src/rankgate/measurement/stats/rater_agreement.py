@@ -1,6 +1,5 @@
 """Agreement of raters: kappas, Gwet's coefficients, Krippendorff's alpha, correlations.
 
-First come raters' grades as counts, from which every coefficient of agreement is computed.
 Shapes: I items, R raters, K grades, N clusters of items, or what is left without each.
 
 Agreement beyond chance: the kappas and Gwet's coefficients, for any number of raters. All are
@@ -9,10 +8,6 @@ averaged over the items with two ratings or more; they differ in pe, the agreeme
 (Gwet, Handbook of Inter-Rater Reliability, 4th edition, 2014, chapters 2-4). Each function
 takes the tallies of N rows (or N = 1) and returns (N,), NaN if undefined (not one item with
 two ratings, or only one grade).
-
-Then come Krippendorff's alpha, for ratings with gaps and any level of measurement; correlation and
-distance of two raters, from many tables of grades at once; and intervals for coefficients of
-agreement by leaving out clusters of items in turn.
 """
 
 from __future__ import annotations

@@ -1,13 +1,8 @@
 """Resampling over queries: bootstrap intervals, randomization test, quantile differences.
 
-First comes the bootstrap over queries: intervals of a mean, and the shift test. Then comes the
-studentised bootstrap: an interval of one mean, or of several at once.
-
 Fisher's randomization test of paired differences puts all columns under the same flips of
 signs. Under H₀ the two systems of a query are exchangeable: every difference may have had the
 other sign (Fisher 1935; Smucker, Allan and Carterette, CIKM 2007).
-
-Last come differences of the quantiles of two paired samples, with bootstrap intervals.
 """
 
 from __future__ import annotations

@@ -1,11 +1,4 @@
-"""Sampling designs: inclusion probabilities, strata, two stages, and sample sizes.
-
-First come inclusion probabilities proportional to size, and samples that grow by permanent
-numbers. Then come sample sizes of strata for an interval of a given width, and the error that
-a sample leaves. Last come the two-stage design of queries, then documents of each (an
-estimate's variance, and how to spend on it), and the number of further documents of the same
-queries that an estimate needs.
-"""
+"""Sampling designs: inclusion probabilities, strata, two stages, and sample sizes."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
 """Sequential experiments: sample ratio mismatch, always-valid intervals, planned looks.
 
-First come tests of sample ratio mismatch: units per arm against the planned shares. Then come
-intervals and p-values that hold at every look, however often one looks.
-
-Last come bounds of tests at a few planned looks. Shapes: K looks. The statistics at
-information t(1) < … < t(K) = 1 are those of a Brownian motion, z(k) = B(t(k)) / √t(k); the
-density of B between its bounds is carried from look to look (Armitage, McPherson and Rowe
-1969) on a grid.
+Shapes: K looks. The statistics at information t(1) < … < t(K) = 1 are those of a Brownian motion,
+z(k) = B(t(k)) / √t(k); the density of B between its bounds is carried from look to look (Armitage,
+McPherson and Rowe 1969) on a grid.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Crossed random effects: system × query × judge, and means over several crossed facets.
-
-First comes the system × query × judge model with crossed random effects, and differences under
-it. Then comes a mean over several crossed facets (queries, raters, judges, snapshots), and its
-total error.
-"""
+"""Crossed random effects: system × query × judge, and means over several crossed facets."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Design-weighted means of a population, and clusters of queries as units of a mean.
-
-First comes the mean of a population from a random sample: weights, strata, and predictions of
-unsampled members. Then come clusters of queries, such as copies of one query, as the units of a
-mean and its error.
-"""
+"""Design-weighted means of a population, and clusters of queries as units of a mean."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Heat maps, and names next to points without overlap.
 
-Heat maps have cells with their numbers, or coloured cells without numbers where there are
-many. Then come names, which are placed next to points without overlap.
+Heat maps have cells with their numbers, or coloured cells without numbers where there are many.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Shared parts of charts, and the import of Altair that draws them.
-
-First comes the import of Altair and its converter, which come with the extra ``plots``. Then
-come the shared parts: tables, rules and labelled lines.
-"""
+"""Shared parts of charts, and the import of Altair that draws them."""
 
 from __future__ import annotations
 

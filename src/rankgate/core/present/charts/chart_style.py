@@ -1,7 +1,6 @@
 """Style and text of charts: colours, type, fitted names, and labels without overlap.
 
 Colours and type of pictures are safe for colour-blind readers, and legible on light and dark.
-Then comes the text in charts: names that fit, and labels without overlap.
 """
 
 from __future__ import annotations

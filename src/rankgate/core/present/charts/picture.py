@@ -1,8 +1,4 @@
-"""A picture as SVG, PNG, PDF or a specification, and its variant for narrow screens.
-
-First comes the specification for narrow screens: panels below each other, and narrower. Then
-comes the picture: its texts, its figures and its chart.
-"""
+"""A picture as SVG, PNG, PDF or a specification, and its variant for narrow screens."""
 
 from __future__ import annotations
 

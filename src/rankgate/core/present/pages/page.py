@@ -1,9 +1,4 @@
-"""A report as one HTML page that loads nothing and is complete without its script.
-
-First come the links of a page of the server: files of its tables and charts, pages of its
-queries. Then come bars of queries with an axis, where a bar opens its query, and last the page
-itself.
-"""
+"""A report as one HTML page that loads nothing and is complete without its script."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """OpenSearch's judgment lists, search configurations and experiments.
 
-First comes the answer of a search, which encloses all documents of OpenSearch's search relevance.
 Search configurations are the query settings of one system. Judgment lists are ratings, as strings,
 of the documents of each query. Experiments are their settings, and the documents that
 configurations retrieved.

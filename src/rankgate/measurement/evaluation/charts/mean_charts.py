@@ -1,9 +1,4 @@
-"""Charts of means: metrics by cutoff, precision against recall, trade-offs.
-
-First come rows of an evaluation in the form for charts. Then come the chart of metrics at k, which
-shows means by cutoff, and the chart of precision against recall, interpolated. Last come charts of
-several metrics: parallel coordinates and trade-offs.
-"""
+"""Charts of means: metrics by cutoff, precision against recall, trade-offs."""
 
 from __future__ import annotations
 

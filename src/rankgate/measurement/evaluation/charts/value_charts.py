@@ -1,8 +1,4 @@
-"""Charts of values over queries: distributions and heat maps.
-
-First comes the chart of the distribution of values over queries. Then comes the heat map of
-values: a column for each query, a row for each system.
-"""
+"""Charts of values over queries: distributions and heat maps."""
 
 from __future__ import annotations
 

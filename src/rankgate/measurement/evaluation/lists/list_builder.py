@@ -1,8 +1,4 @@
-"""Build the input of metrics on lists, for every verb.
-
-First come the first items of every user's list, by number, and users and items known from
-judgments and runs. Then comes the builder of the input.
-"""
+"""Build the input of metrics on lists, for every verb."""
 
 from __future__ import annotations
 

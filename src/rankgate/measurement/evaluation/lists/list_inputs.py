@@ -1,8 +1,4 @@
-"""Extra tables for metrics on lists, and warnings about their inputs.
-
-First come the tables in addition to judgments and runs: training data, items, users. Then come
-warnings about metrics on lists (catalogue, users, relevance) and about unusual lists of a system.
-"""
+"""Extra tables for metrics on lists, and warnings about their inputs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Values of metrics on lists for parts of the catalogue and for resampled users.
-
-First come parts of the catalogue, with their relevant items and the values of metrics on lists.
-Then come numbers about all lists together, for resampled users and for left-out users.
-"""
+"""Values of metrics on lists for parts of the catalogue and for resampled users."""
 
 from __future__ import annotations
 

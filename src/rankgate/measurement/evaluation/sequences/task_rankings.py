@@ -1,8 +1,4 @@
-"""Build the input of metrics on sequences from the rankings of tasks and their passages.
-
-First come tasks: the rankings of each task, their order, and their judgments. Then come passages:
-their lengths and their documents. Last comes the builder of the input.
-"""
+"""Build the input of metrics on sequences from the rankings of tasks and their passages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Evaluate a run as cwl_eval does, with its names of metrics.
-
-First come names of metrics in the form of cwl_eval, ``INSTCWLMetric(2.0)``, and our metrics for
-them. Then comes the evaluation: gains, costs by type of element, the order of the file.
-"""
+"""Evaluate a run as cwl_eval does, with its names of metrics."""
 
 from __future__ import annotations
 

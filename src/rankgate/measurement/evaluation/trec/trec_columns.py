@@ -3,8 +3,6 @@
 The relstring of trec_eval shows the grades of the first documents, one character each. A kernel
 returns numbers, so characters are encoded as digits of numbers that a float holds exactly, with
 several ranks in each number.
-
-Then come the output columns: the lines that each name after ``-m`` prints.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Evaluate a run as trec_eval does, with its metrics, options, z-scores and output lines.
-
-First come values as z-scores of other runs, ``-Z``: standard deviations above their mean. Then
-come the evaluation of a run with trec_eval's metrics and options, and the lines of its output:
-name, query, value, between tabs and to four decimals.
-"""
+"""Evaluate a run as trec_eval does, with its metrics, options, z-scores and output lines."""
 
 from __future__ import annotations
 

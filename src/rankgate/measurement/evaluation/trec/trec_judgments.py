@@ -1,9 +1,4 @@
-"""Judgments and files as in trec_eval: its parsing, errors, judge groups and preferences.
-
-First comes the reading of files as trec_eval reads them, with its tolerance and its errors. Then
-come judgments by several groups of judges, ``-R qrels_jg``: one value per group, and their mean.
-Last come preference judgments of trec_eval, ``-R prefs`` and ``-R qrels_prefs``, and their values.
-"""
+"""Judgments and files as in trec_eval: its parsing, errors, judge groups and preferences."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Evaluate a run as ndeval and gdeval do, with their reading of files and risk.
-
-First comes the reading of judgments and runs as in ndeval and gdeval, where topics are whole
-numbers. Then comes risk: differences from a baseline, with losses weighted more than gains. Last
-come the evaluations as CSV: ndeval's novelty and diversity by topic, and gdeval's nDCG and ERR with
-exponential gains.
-"""
+"""Evaluate a run as ndeval and gdeval do, with their reading of files and risk."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Metrics of browsing users by their continuation functions: the C/W/L framework.
-
-First come users of classical metrics as continuation functions, and those who mind time and
-text. Then comes nearly expected reciprocal rank: four metrics of the C/W/L framework close to
-ERR. Last come users who have a goal: INST, INSQ, BPM, information foraging.
-"""
+"""Metrics of browsing users by their continuation functions: the C/W/L framework."""
 
 from typing import Annotated, Literal
 

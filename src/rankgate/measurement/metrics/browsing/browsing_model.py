@@ -1,8 +1,5 @@
 """Gains and costs by rank, and metrics declared by the probability that users go on.
 
-First come gains and costs by rank, and measurements by the probability that users go on. Then
-comes the declaration of a metric by its continuation function.
-
 Shapes: T queries, N ranks down to the horizon.
 """
 

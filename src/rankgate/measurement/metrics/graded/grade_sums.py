@@ -1,8 +1,4 @@
-"""Metrics on the scale of the grades: sum, mean, share, and discounted gain.
-
-First come sum, mean and share of the grades of the first k documents. Then comes discounted
-gain on the scale of the grades, not of the ideal ranking.
-"""
+"""Metrics on the scale of the grades: sum, mean, share, and discounted gain."""
 
 from typing import Annotated
 

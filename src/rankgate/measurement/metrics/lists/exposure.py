@@ -1,8 +1,4 @@
-"""Fairness of exposure between groups of items, and expected exposure.
-
-First comes fairness of exposure between groups of items. Then comes expected exposure of
-relevant and other items, by one or several rankings.
-"""
+"""Fairness of exposure between groups of items, and expected exposure."""
 
 from typing import Annotated, Literal
 

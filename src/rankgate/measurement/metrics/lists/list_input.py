@@ -1,9 +1,5 @@
 """The input of metrics on lists: lists, data of items and users, parts of the catalogue.
 
-First come rows of codes with different lengths, such as the items of each user in training. Then
-comes the input itself: the first K of each of T lists, and data of items and users. Last comes the
-function that restricts lists to a part of the catalogue.
-
 Shapes: T lists, K places, I items of the catalogue, F features, G categories or groups.
 """
 

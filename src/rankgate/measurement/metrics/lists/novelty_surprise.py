@@ -1,7 +1,6 @@
 """Novelty, serendipity and unexpectedness of recommended lists.
 
-Novelty measures how little known the recommended items are. Then come serendipity and
-unexpectedness of lists.
+Novelty measures how little known the recommended items are.
 """
 
 from typing import Literal

@@ -1,8 +1,4 @@
-"""Average precision, average recall, and interpolated precision at levels of recall.
-
-First come average precision and its geometric mean over queries. Then comes average recall,
-the mean of recall over the first ranks, and last interpolated precision at levels of recall.
-"""
+"""Average precision, average recall, and interpolated precision at levels of recall."""
 
 from typing import Annotated, Literal
 

@@ -1,9 +1,4 @@
-"""Metrics for incomplete judgments: share of judged documents, bpref, inferred AP.
-
-First comes the share of judged documents among the first k. Then comes bpref, which sets
-relevant documents against the judged non-relevant ones above them. Last comes inferred average
-precision: AP estimated from a pool when only a sample of it is judged.
-"""
+"""Metrics for incomplete judgments: share of judged documents, bpref, inferred AP."""
 
 from typing import Literal
 

@@ -1,11 +1,4 @@
-"""Pairwise metrics: shares of correctly ordered pairs, ROC area, label ranking.
-
-First come counts above a document within and outside its tie group. Then come accuracy, the
-share of pairs that are in the right order; the other pairwise metrics on the share of
-correctly ordered pairs; and the area under the ROC curve, plain and weighted over queries,
-with the ranking loss. Last comes label ranking average precision: average precision in which
-ties never help.
-"""
+"""Pairwise metrics: shares of correctly ordered pairs, ROC area, label ranking."""
 
 from typing import Literal
 

@@ -1,8 +1,4 @@
-"""An index of judgments by query, and the check for swapped arguments.
-
-First comes the check that judgments are not given as the run, and the run as judgments. Then comes
-the index, with look-up by id, by number or by subtopic.
-"""
+"""An index of judgments by query, and the check for swapped arguments."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Blocks of whole queries as input of kernels: padded, by subtopic, by stratum.
 
-First come padded blocks for kernels, with queries of similar length in one block. Then rankings are
-aligned with judgments by subtopic, and with the strata of the pool that judgments were sampled
-from. Last come the blocks of whole queries.
+Rankings are also aligned with judgments by subtopic, and with the strata of the pool that judgments
+were sampled from.
 """
 
 from __future__ import annotations

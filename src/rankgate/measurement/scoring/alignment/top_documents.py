@@ -1,9 +1,4 @@
-"""The first documents of each list, cut at a rank, with ranks and grades; lists of runs.
-
-First come the cut of rankings at a rank, and the first documents of each list, with ranks and
-grades. Then come names of runs from their files, made unique, and the ranked lists of runs, with or
-without judgments.
-"""
+"""The first documents of each list, cut at a rank, with ranks and grades; lists of runs."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
 """Conventions of learning-to-rank and recommender libraries, and of search products.
 
-First come libraries for learning to rank and recommend with metrics that take arrays of
-scores. All but LensKit see one list a query and nothing else: the judged documents that a run
-lacks are, for them, either not there at all or at the end with the lowest scores. Give them in
-the run where the tool was given them; here they count as relevant documents that were missed.
-
-Then come products that measure search relevance: one ranking, and a number from each of them.
+Libraries take arrays of scores. All but LensKit see one list a query and nothing else: the judged
+documents that a run lacks are, for them, either not there at all or at the end with the lowest scores. Give them in the run where
+the tool was given them; here they count as relevant documents that were missed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Conventions of trec_eval, other retrieval tools, and five documents on measuring.
-
-First come conventions of trec_eval and of tools that call it, then tools of information
-retrieval besides trec_eval. Last come five documents on how to measure a ranking, each
-under its own numbers.
-"""
+"""Conventions of trec_eval, other retrieval tools, and five documents on measuring."""
 
 from __future__ import annotations
 
