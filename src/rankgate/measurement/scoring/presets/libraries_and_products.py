@@ -1,8 +1,9 @@
 """Conventions of learning-to-rank and recommender libraries, and of search products.
 
 Libraries take arrays of scores. All but LensKit see one list a query and nothing else: the judged
-documents that a run lacks are, for them, either not there at all or at the end with the lowest scores. Give them in the run where
-the tool was given them; here they count as relevant documents that were missed.
+documents that a run lacks are, for them, either not there at all or at the end with the lowest
+scores. Give them in the run where the tool was given them; here they count as relevant documents
+that were missed.
 """
 
 from __future__ import annotations
