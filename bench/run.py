@@ -21,6 +21,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+import chart
 import page
 import rows as table
 import targets
@@ -126,6 +127,7 @@ def _write(rows: list[table.Row], measured: list[targets.Outcome], load: float) 
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
     page.replace("results", table.markdown(rows, LIMIT))
+    chart.CHART.write_text(chart.draw(result["rows"]))
     if all(outcome.measured is not None for outcome in measured):
         page.replace("targets", targets.markdown(measured))
 
