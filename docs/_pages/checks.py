@@ -17,7 +17,15 @@ same for programs. The command exits with 2 if there are errors, with 0 otherwis
 What a check looks at: `failure`, why a file cannot be read; `bytes`, how it is written; `contents`,
 what its reader saw; `qrels`, `ratings` and `run`, its rows as they are; `runs`, all runs that
 were given; `both`, a run with the judgments that it is compared with; `queries`, a file of queries
-with these.
+with these; `golden`, the judgments as a golden set, with `--golden`.
+
+    rankgate validate --golden QRELS QUERIES DOCUMENTS RATINGS RUN...
+
+With `--golden` all files are looked at together: are the queries copied from their documents, does the corpus
+still have the judged documents, which queries and documents are near-duplicates, did a judged model give the
+labels, how many independent queries are there, which difference do they detect, and how old are the judgments?
+Name as many of these files as you have; a note lists what was not checked without the others. Near-duplicates
+need `pip install 'rankgate[golden]'`.
 """
 
 

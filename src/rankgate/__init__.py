@@ -115,6 +115,7 @@ UPPER_NAMES.update(
     path_of_input="rankgate.data.formats.registry:without_format",
     judgments_of_log="rankgate.data.logs.log_judgments:judgments_of_log",
     paths_in_format="rankgate.data.formats.registry:in_format",
+    set_power="rankgate.decisions.advice.advice_inputs:set_power",
     write_report="rankgate.workspace.reports.report:write",
 )
 

@@ -86,6 +86,7 @@ COMMAND_ONLY = {
     "gate": {
         *("also", "details", "record", "checked", "snapshots"),  # what is printed and recorded; self_check
         *("noise", "scores", "directions"),  # read_run; read_scores
+        *("comment", "refresh_after"),  # posted by the command
         "metrics",  # called policy
     },
     "pool": {"rest_to"},  # a file
@@ -122,6 +123,7 @@ COMMAND_ONLY = {
 PYTHON_ONLY = {
     "reconcile": {"conventions"},
     "gate": {"folder", "today"},
+    "validate": {"today"},
     "rate": {"path", "judge"},
     "reusability": {"rel"},
     "record": {"results", "store", "project"},

@@ -95,7 +95,7 @@ LEFT_OUT = {
             for name in ("from_", "columns", "grades", "as_")
         },
         "the server was started for its folder, today, and writes no log": {
-            *("gate.log", "gate.folder", "gate.today")
+            *("gate.log", "gate.folder", "gate.today", "validate.today")
         },
         "judgments of an exact search begin a measurement of engines, which assistants do not ask": {
             *("convert.depth", "convert.tolerance")

@@ -156,7 +156,7 @@ def test_every_option_of_gate_is_an_input():
         "backend",
         "master",
     }  # a self-check is no gate, and a runner has no history and no cluster
-    names = {name.lower() for name in inputs_of("gate")} - {"junit", "html"}
+    names = {name.lower() for name in inputs_of("gate")} - {"junit", "html", "github_token"}
     assert names == {INPUTS.get(name, name).rstrip("_") for name in options} - {"help"}
 
 
@@ -171,6 +171,28 @@ def test_record_is_true_or_false(data, record, said):
         assert process.stdout.startswith("::error")
     else:
         assert f"record={said}\n" in output
+
+
+@pytest.mark.bash
+def test_a_comment_that_nobody_takes_is_in_the_summary(data):
+    inputs = {"QRELS": "qrels", "BASELINE": "right.run", "CANDIDATE": "wrong.run", "POLICY": "p.toml"}
+    job = {
+        "GITHUB_API_URL": "http://127.0.0.1:1",
+        "GITHUB_REPOSITORY": "a/b",
+        "GITHUB_REF": "refs/pull/7/merge",
+    }
+    process, output, summary = acted(data, **inputs, **job, COMMENT="ranking", GITHUB_TOKEN="t0ken")  # noqa: S106 - a stand-in
+    assert (process.returncode, output) == (1, "exit-code=1\nverdict=fail\n")
+    assert "no comment was written" in process.stderr
+    assert summary.startswith("<!-- rankgate-comment: ranking -->")
+    assert "t0ken" not in process.stderr + process.stdout + summary
+
+
+def test_the_token_is_given_to_the_gate_only_for_a_comment():
+    text = ACTION.read_text()
+    assert text.count("inputs.token") == 1
+    assert "GITHUB_TOKEN: ${{ inputs.comment != '' && inputs.token || '' }}" in text
+    assert "pull_request_target" not in text
 
 
 @pytest.fixture

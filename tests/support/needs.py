@@ -91,6 +91,7 @@ NEEDS = {
     "chromium": Need(
         "Chromium", "apt-get install chromium fonts-dejavu-core", chromium.program, fixtures=("chromium",)
     ),
+    "datasketch": Need("datasketch", "pip install datasketch", _module("datasketch")),
     "delta": Need(
         "jars of Delta",
         "the folder of delta-spark's jars in RANKGATE_DELTA_JARS",

@@ -178,6 +178,7 @@ EXTRAS = {
     "pyarrow_hotfix": "spark",
     "pyspark": "spark",
     "mcp": "mcp",
+    "datasketch": "golden",
 }
 """Top-level modules that the base does not install, with the extra of pyproject.toml that does."""
 

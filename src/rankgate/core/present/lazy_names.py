@@ -20,7 +20,7 @@ UPPER_NAMES: dict[str, str] = {}
 ``completed_names`` has the names that shells complete, by kind, ``write_report`` writes the report
 of a result, ``convention_details`` describes a convention,
 ``path_of_input`` is the path in ``FORMAT:PATH``, ``paths_in_format`` names the format of paths,
-``judgments_of_log`` reads a log of interactions as judgments,
+``judgments_of_log`` reads a log of interactions as judgments, ``set_power`` is the power of a golden set,
 ``kinds_of_results`` has the classes of results.
 """
 

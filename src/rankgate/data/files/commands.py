@@ -132,6 +132,7 @@ _INVALID = 2
 @shared_options.from_option
 @shared_options.as_kind
 @shared_options.scale
+@verb_options(validate, "golden")
 @click.option("--list", "listed", is_flag=True, help="List all checks.")
 @shared_options.table_columns
 @shared_options.form(*FORMS)
@@ -156,6 +157,7 @@ def validate_command(
     rankgate validate qrels.txt
     rankgate validate bm25.run dense.run --against qrels.txt
     rankgate validate ratings.csv --scale 0..3 --format json
+    rankgate validate --golden qrels.txt queries.csv docs.csv ratings.csv old.run new.run
     rankgate validate --list
     """
     if listed:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
@@ -22,7 +23,7 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.column_map import map_columns, source_label
 from rankgate.data.files.checks import CHECKS, SEVERITIES, Needs, Severity
-from rankgate.data.files.checks.check_declarations import RawQueries, ScoredRun
+from rankgate.data.files.checks.check_declarations import GoldenSet, RawQueries, ScoredRun
 from rankgate.data.files.checks.open_file import open_subject, parse_input_kind
 from rankgate.data.qrels import parse_scale
 
@@ -256,6 +257,8 @@ def validate(
     grades: Mapping[str, float] | None = None,
     as_: str | None = None,
     scale: str | None = None,
+    golden: bool = False,
+    today: str | None = None,
 ) -> Validation:
     """Check files of judgments, runs and ratings: errors and warnings with lines.
 
@@ -270,10 +273,13 @@ def validate(
         grades: the grade of each label, where judgments hold labels, as in Exact=3,Partial=1.
         as_: ``qrels`` or ``run``, where a file could be either.
         scale: the grades that are possible: ``0..3``, ``0,1,10,100``, or a name.
+        golden: check the judgments as a golden set too, by the other files: texts of queries,
+            documents, ratings, runs.
+        today: the day, for the age of judgments; as 2026-01-31.
 
     Raises:
-        UsageError: no file, or an unknown format, part or scale; problems of a file are in the
-            result.
+        UsageError: no file, or an unknown format, part or scale; no judgments for a golden set.
+            Problems of a file are in the result.
 
     >>> found = validate({"7": {"a": 1.0, "b": 1.0}}, {"7": {"a": 100, "b": 0}}, as_="run")
     >>> [(each.severity, each.check) for each in found.problems], found.valid
@@ -287,14 +293,21 @@ def validate(
     graded_by = parse_scale(scale) if scale else None
     judgment_files = [] if against is None else [_read_judgments(against, graded_by)]
     judged = judgment_files[0].judged if judgment_files else None
-    seen_files = [_check_file(file, (from_, input_kind, graded_by), judged) for file in inputs]
+    how = (from_, input_kind, graded_by)
+    seen_files = [_check_file(file, how, judged, keep=golden) for file in inputs]
     files_ = (*seen_files, *judgment_files)
     runs = [run for file in seen_files for run in file.runs]
     run_problems = _run_checks_for("runs", runs, "the runs", None) if len(runs) > 1 else []
     problems = [problem for file in seen_files for problem in file.problems]
+    golden_problems = _check_golden_set(files_, today) if golden else []
     return Validation(
         tuple(file.looked for file in files_),
-        (*problems, *run_problems, *(problem for file in judgment_files for problem in file.problems)),
+        (
+            *problems,
+            *run_problems,
+            *(problem for file in judgment_files for problem in file.problems),
+            *golden_problems,
+        ),
     )
 
 
@@ -306,6 +319,26 @@ class _SeenFile:
     problems: tuple[Problem, ...]
     judged: RawQrels | None
     runs: tuple[Outline, ...]
+    subject: Subject | None  # all its rows, where a golden set needs them
+
+
+def _check_golden_set(files: Sequence[_SeenFile], today: str | None) -> list[Problem]:
+    """The findings about the judgments with the texts, ratings and runs of all files.
+
+    Raises:
+        UsageError: no file has judgments.
+    """
+    sources = [(file.judged, file.looked.file) for file in files if file.judged is not None]
+    if not sources:
+        raise UsageError(
+            "a golden set has judgments, and no file has any; name them first: rankgate validate --golden "
+            "qrels.txt queries.tsv.",
+            code="no-judgments",
+        )
+    judged, label = sources[0]
+    now = datetime.fromisoformat(today).replace(tzinfo=UTC) if today else datetime.now(UTC)
+    golden = GoldenSet.from_subjects(judged, [file.subject for file in files if file.subject], now)
+    return _run_checks_for("golden", golden, label, judged.place)
 
 
 def _read_judgments(file: FileLike, scale: Scale | None) -> _SeenFile:
@@ -319,7 +352,11 @@ def _read_judgments(file: FileLike, scale: Scale | None) -> _SeenFile:
 
 
 def _check_file(
-    file: FileLike, how: tuple[str | None, InputKind | None, Scale | None], against: RawQrels | None
+    file: FileLike,
+    how: tuple[str | None, InputKind | None, Scale | None],
+    against: RawQrels | None,
+    *,
+    keep: bool = False,
 ) -> _SeenFile:
     """Read one file and run the checks."""
     step(source_label(file))
@@ -334,6 +371,7 @@ def _check_file(
         tuple(sorted(problems, key=lambda problem: SEVERITIES.index(problem.severity))),
         checked_file.judged,
         tuple(run.outline for run in checked_file.ranked),
+        checked_file if keep else None,
     )
 
 

@@ -14,8 +14,10 @@ import polars as pl
 from rankgate.core.declare import Count, Range, Share, check_fields
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.data.collection import Collection
 from rankgate.decisions.comparison.many_systems import value_matrix
 from rankgate.decisions.comparison.paired_values import pair_values
+from rankgate.measurement.evaluation.scored_system import Scorer
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -316,6 +318,58 @@ def metric_power(metric: str, systems: Sequence[ScoredRun], answers: Answers) ->
         n >= needed_queries,
         unmoved,
         *rho,
+    )
+
+
+_SPREAD = 0.2  # assumed standard deviation of differences of nDCG@10 between two systems
+
+
+@dataclass(frozen=True)
+class SetPower:
+    """The differences of nDCG@10 that a golden set detects (two-sided, level 5 %, power 80 %).
+
+    Attributes:
+        sd: the standard deviation of differences.
+        measured: True if it is that of the runs, False if it is assumed.
+        detectable: the smallest true difference that the queries detect; infinite for one query.
+        needed: the number of queries that a difference needs.
+        judged: the smallest mean share of judged documents among the first ten of a run; 1 without runs.
+    """
+
+    sd: float
+    measured: bool
+    detectable: float
+    needed: float
+    judged: float
+
+
+def set_power(
+    judgments: pl.DataFrame, runs: Mapping[str, pl.DataFrame], units: int, difference: float
+) -> SetPower:
+    """The power of judgments, by the differences of runs to the first, or by an assumed spread.
+
+    Args:
+        judgments: ``query_id``, ``doc_id``, ``grade``.
+        runs: ``query_id``, ``doc_id``, ``score`` by name.
+        units: the number of queries, or of clusters of them.
+        difference: the difference that queries are wanted for.
+    """
+    from rankgate.measurement.stats.query_power import detectable_difference, queries_for_power
+
+    collection = Collection(judgments.select("query_id", "doc_id", "grade"))
+    scorer = Scorer.from_metrics(collection, ["nDCG@10"], "trec", depth=PAGE)
+    systems = [
+        scorer.scored(table.select("query_id", "doc_id", "score"), name) for name, table in runs.items()
+    ]
+    deltas = [_delta("nDCG@10", systems[0], system) for system in systems[1:]]
+    sd = max((float(delta.std(ddof=1)) for delta in deltas if len(delta) > 1), default=0.0)
+    spread = sd if sd > _CLOSE else _SPREAD
+    return SetPower(
+        spread,
+        sd > _CLOSE,
+        float(detectable_difference(spread, units)) if units > 1 else float("inf"),
+        queries_for_power(difference, spread),
+        min((_judged_share(system, PAGE) or 0.0 for system in systems), default=1.0),
     )
 
 

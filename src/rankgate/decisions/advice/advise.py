@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
@@ -387,7 +388,25 @@ def advise(
         run_inputs.append(run)
     systems = rename_duplicates(systems, run_inputs)
     facts = read_facts(judgments, len(scorer.index.query_ids), systems, answers)
-    return _make_advice(answers, facts, scorer, tuple(systems))
+    advice = _make_advice(answers, facts, scorer, tuple(systems))
+    return replace(advice, input_notices=(*advice.input_notices, *_golden_notices(collection)))
+
+
+_GOLDEN = {"copied-query", "documents-missing", "near-duplicate-queries", "near-duplicate-documents"}
+"""The checks of texts of a golden set."""
+
+
+def _golden_notices(collection: Collection) -> list[Notice]:
+    """Faults of the judgments as a golden set, where files have the texts of queries or documents."""
+    from rankgate.data.files.validate import validate
+
+    sources = (collection.judgments, collection.tags, collection.items.table)
+    files = [source for source in sources if isinstance(source, str | Path)]
+    if len(files) < 2 or files[0] is not collection.judgments:
+        return []
+    problems = validate(files, golden=True, columns=collection.columns, grades=collection.grades).problems
+    found = [problem for problem in problems if problem.check in _GOLDEN]
+    return [Notice(problem.check, f"{problem.what}; {problem.fix}") for problem in found]
 
 
 def _make_advice(

@@ -8,6 +8,8 @@
 from __future__ import annotations
 
 import os
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -30,10 +32,14 @@ from rankgate.core.console.terminal_output import (
     style_output,
     with_record_option,
 )
-from rankgate.core.errors import UsageError
+from rankgate.core.errors import UsageError, replace_controls
 from rankgate.core.present import write_results
+from rankgate.core.present.lazy_names import load_name
+from rankgate.core.present.markup_tables import escape_markdown
+from rankgate.core.present.text_tables import WIDTH
 from rankgate.core.present.write_results import FORMS
 from rankgate.core.present.write_results import FORMS as CHECK_FORMS
+from rankgate.data.formats import registry
 from rankgate.data.score_parts import Need
 from rankgate.decisions.comparison import commands as comparing
 from rankgate.decisions.comparison.reported_systems import VALUE_SUPPLY
@@ -42,14 +48,17 @@ from rankgate.decisions.gating.policy import policy
 from rankgate.decisions.gating.policy_keys import policy_keys
 from rankgate.decisions.gating.saved import saved_baselines as service
 from rankgate.decisions.gating.self_check import self_check
-from rankgate.decisions.gating.verdict_document import VERDICT_FORMS, render
+from rankgate.decisions.gating.verdict_document import VERDICT_FORMS, render, statement
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from rankgate.data.collection import Collection
+    from rankgate.decisions.gating.verdict import Verdict
     from rankgate.measurement.scoring import Convention
     from rankgate.store.stored_project import StoredProject
 
@@ -80,6 +89,7 @@ def baseline_command() -> None:
 
     \b
     rankgate baseline save main qrels.txt main.run -m nDCG@10 -m RR@10
+    rankgate baseline refresh main qrels.txt new.run
     rankgate baseline noise main qrels.txt main-again.run
     rankgate baseline list
     """
@@ -113,6 +123,19 @@ def save(
     """Score RUN and save it as the baseline NAME."""
     result = service.save(name, collection, run, metrics, convention, depth=depth, force=force)
     print_result(service.SavedBaselines.from_baselines(result), "text")
+
+
+@baseline_command.command("refresh", cls=SectionedCommand)
+@click.argument("name", type=SAVED_BASELINE)
+@shared_options.qrels
+@shared_options.run
+@of_collection("run")
+def refresh(name: str, collection: Collection, run: str) -> None:
+    """Replace the baseline NAME by RUN, with the same metrics, convention and depth.
+
+    For CI on the main branch, after a change was merged.
+    """
+    print_result(service.SavedBaselines.from_baselines(service.refresh(name, collection, run)), "text")
 
 
 @baseline_command.command("noise", cls=SectionedCommand)
@@ -179,6 +202,20 @@ def listed(form: str) -> None:
     help="Also write another format to a file, as in junit=gate.xml; may be given several times.",
 )
 @click.option(
+    "--comment",
+    metavar="NAME",
+    help="Keep one comment of this name on the pull request up to date, in a job of GitHub (GITHUB_TOKEN) "
+    "or GitLab (GITLAB_TOKEN). It does not change the exit code.",
+)
+@click.option(
+    "--refresh-after",
+    type=click.IntRange(min=0),
+    default=30,
+    show_default=True,
+    metavar="DAYS",
+    help="The comment warns of a saved baseline that is older.",
+)
+@click.option(
     "--details",
     is_flag=True,
     help="Show methods, hashes, the reasons of all rules and more losses, in text and Markdown.",
@@ -197,6 +234,8 @@ def gate_command(
     form: str,
     output: str | None,
     also: tuple[str, ...],
+    comment: str | None,
+    refresh_after: int,
     checked: bool,
     details: bool,
     snapshots: int,
@@ -217,6 +256,7 @@ def gate_command(
     rankgate gate --scores old.eval --scores new.eval
     rankgate gate --scores table.csv old new
     rankgate gate qrels.txt main new.run --also junit=gate.xml --also html=gate.html
+    rankgate gate qrels.txt main new.run --comment ranking --also intoto=gate.intoto.json
     rankgate gate gold bm25 dense --project shop --store sqlite:///judging.db
     rankgate gate --self-check qrels.txt one.run two.run --noise three.run
     rankgate gate --self-check qrels.txt engine.toml queries.tsv --snapshots 10
@@ -236,22 +276,75 @@ def gate_command(
     elif noise:
         baseline = with_noise(collection, baseline, noise)
     names_and_paths = [_parse_also(name_and_path) for name_and_path in also]
-    for _, path in names_and_paths:
-        check_paths(input_paths(), path)
+    _check_outputs(names_and_paths, comment)
     with TerminalProgress(3):
         result = gate(collection, baseline, candidate, **options_of_gate)
     record_if_requested(result)
+    of_comment = (comment, dict(names_and_paths).get("html", ""), refresh_after)
+    rendered = partial(_rendered, result, str(candidate), of_comment, details=details)
     for name, path in names_and_paths:  # before any verdict is printed: a full disk is an error
-        write_output(render(result, name, details=details), path)
-    text = render(result, form, output_width(output), details=details)
-    write_output(style_output(text, form, output), output)
+        write_output(rendered(name), path)
+    write_output(style_output(rendered(form, output_width(output)), form, output), output)
     if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if form == "github" and summary:
-        with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - the file has earlier summaries
-            page.write(render(result, "markdown", details=details))
+    _publish(rendered, has_comment=comment is not None, has_summary=form == "github")
     ctx.exit(result.status)
+
+
+_COMMENT = "rankgate.decisions.gating.verdict_comment"
+
+
+def _check_outputs(names_and_paths: Sequence[tuple[str, str]], comment: str | None) -> None:
+    """Refuse files and the name of a comment that cannot be written, before any work."""
+    for _, path in names_and_paths:
+        check_paths(input_paths(), path)
+    if comment is not None:
+        load_name(f"{_COMMENT}:marker")(comment)
+
+
+def _rendered(
+    result: Verdict,
+    candidate: str,
+    of_comment: tuple[str | None, str, int],
+    form: str,
+    width: int = WIDTH,
+    *,
+    details: bool,
+) -> str:
+    """The verdict in a form, with what the command knows beside it: files, and settings of the comment."""
+    if form == "comment":
+        body: str = load_name(f"{_COMMENT}:comment_body")(result, *of_comment)
+        return body
+    if form == "intoto":
+        from rankgate.decisions.gating.pull_requests import run_url
+
+        return statement(result, _read_files(result), registry.without_format(candidate), run_url())
+    return render(result, form, width, details=details)
+
+
+def _publish(rendered: Callable[[str], str], *, has_comment: bool, has_summary: bool) -> None:
+    """Post the comment, and write GitHub's summary of the step; it has the comment that nobody took."""
+    text = ""
+    if has_comment:
+        from rankgate.decisions.gating.pull_requests import keep_comment
+
+        body = rendered("comment")
+        try:
+            keep_comment(body)
+        except UsageError as error:
+            click.echo(replace_controls(f"rankgate: {error}"), err=True)
+            text = f"{body}\n{escape_markdown(str(error))}\n"
+    path = os.environ.get("GITHUB_STEP_SUMMARY")
+    if path and (text or has_summary):
+        with open(path, "a", encoding="utf-8") as summary:  # noqa: PTH123 - the file has earlier summaries
+            summary.write(text or rendered("markdown"))
+
+
+def _read_files(result: Verdict) -> list[str]:
+    """The files behind a verdict: those of the command line, its policy and its saved baseline."""
+    baseline = str(service.FOLDER / f"{result.saved[0]}.json") if result.saved else ""
+    paths = map(registry.without_format, input_paths())
+    return [path for path in dict.fromkeys([*paths, result.policy, baseline]) if Path(path).is_file()]
 
 
 def _self_check(

@@ -382,7 +382,8 @@ def _find_unanswered(*systems: ScoredRun) -> tuple[str, ...]:
 
 
 def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, log: bool) -> Verdict:
-    """Log the look, and return the verdict; with a note if the look could not be logged."""
+    """Log the look, and return the verdict with its baseline; with a note if the look was not logged."""
+    verdict = replace(verdict, saved=saved.name_and_time)
     reason = "as it was asked"
     if log:
         try:

@@ -125,7 +125,10 @@ def make_verdict_on_stale_baseline(saved: SavedBaseline, candidate: ScoredRun, r
         "candidate": candidate.sha256,
         "policy": rules.sha256,
     }
-    return make_stale_verdict(rules, (saved.baseline.name, candidate.name), drift, reason, next_step, hashes)
+    verdict = make_stale_verdict(
+        rules, (saved.baseline.name, candidate.name), drift, reason, next_step, hashes
+    )
+    return replace(verdict, saved=saved.name_and_time)
 
 
 def compute_drift(saved: ScoredRun, candidate: ScoredRun) -> Drift:

@@ -102,6 +102,7 @@ class RuleResult:
 
 
 _MEANS = ("metric", "n", "baseline", "candidate", "delta", "gain", "wins", "losses")
+_SAVED = ("name", "saved_at")
 _FIGURES = ("status", "n", "delta", "low", "high", "margin", "mde", "reason", "next")
 
 
@@ -129,6 +130,7 @@ class Verdict(Result):
         methods: the error rates and the kind of the bounds.
         level: the level of the bound that a pass needs; None where none was computed.
         texts: the texts of queries, where they are known.
+        saved: the name of the saved baseline, and when it was saved; empty for a run.
     """
 
     kind: ClassVar[str] = "verdict"
@@ -155,6 +157,7 @@ class Verdict(Result):
     methods: tuple[str, ...] = ()
     level: float | None = None
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+    saved: tuple[str, ...] = ()
 
     def noted(self, note: str) -> Verdict:
         """The same with one note more."""
@@ -255,6 +258,7 @@ class Verdict(Result):
             "looks": self.looks,
             "flip_rate": encode(self.again),
             **({"subset": list(self.subset)} if self.subset else {}),
+            **({"saved_baseline": dict(zip(_SAVED, self.saved, strict=True))} if self.saved else {}),
         }
 
     @classmethod
@@ -279,6 +283,7 @@ class Verdict(Result):
             counted=tuple(values.get("states", ())),
             compared=tuple(values.get("means", ())),  # older results have no such field
             subset=tuple(values.get("subset", ())),
+            saved=tuple(values.get("saved_baseline", {}).values()),
         )
 
     @property

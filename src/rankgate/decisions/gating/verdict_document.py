@@ -7,6 +7,7 @@ hashes where details are wanted. Verdicts for CI are JUnit XML, and GitHub's wor
 from __future__ import annotations
 
 from dataclasses import replace
+from hashlib import file_digest
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -19,7 +20,9 @@ from rankgate.core.present.document_model import (
     SIGNS,
     Document,
     Entries,
+    Entry,
     Points,
+    QueryLists,
     Section,
     Warnings,
     make_printable,
@@ -29,23 +32,25 @@ from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.layout import View
 from rankgate.core.present.pages.page import document_page
 from rankgate.core.present.text_tables import WIDTH, shorten_middle
-from rankgate.core.present.write_results import render_result
+from rankgate.core.present.write_results import render_result, to_json
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.documents import comparison_report
 from rankgate.decisions.comparison.documents.comparison_grids import row_sentence
 from rankgate.decisions.gating.bounds import MIN_QUERIES
 from rankgate.decisions.gating.outcome_sentences import limit_percent
+from rankgate.decisions.gating.verdict import exit_code
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rankgate.core.present.document_model import Block
+    from rankgate.core.value_types import Json, JsonObject
     from rankgate.decisions.gating.rule import Outcome
     from rankgate.decisions.gating.verdict import RuleResult, Verdict
 
 
-VERDICT_FORMS = ("text", "json", "markdown", "junit", "github", "html")
-"""The forms of a verdict, by the name that ``--format`` takes."""
+VERDICT_FORMS = ("text", "json", "markdown", "junit", "github", "html", "comment", "intoto")
+"""The forms of a verdict, by the name that ``--format`` takes; a command writes the last two."""
 
 _WORST, _SHORT, _LEAD = 10, 3, 3
 
@@ -98,6 +103,37 @@ def verdict_document(result: Verdict, *, details: bool = False) -> Document:
         lead=_lead(result),
         status=result.verdict,
     )
+
+
+_MOVED = 5  # queries that lost most, of a comment
+
+
+def comment_document(result: Verdict) -> Document:
+    """The means, the rules, and both lists of the queries that moved most."""
+    rules = Entries(tuple(_one_sentence(rule.entry(short=True)) for rule in result.rules), "rules")
+    lists: list[Block] = []
+    if result.comparison is not None:
+        options = ReportOptions(worst=_MOVED, queries=result.texts)
+        changes = comparison_report.make_changes(result.comparison, options.place, options)
+        lists = [block for block in changes.queries if isinstance(block, QueryLists)]
+    return made(
+        result.claim,
+        *_means(result).blocks(result),
+        rules,
+        *_states(result).blocks(result),
+        Warnings(_short_notes(result)),
+        stability_line(result),
+        *(lists or _lost_queries(result, _MOVED).blocks(result)),
+        lead=_lead(result),
+        status=result.verdict,
+    )
+
+
+def _one_sentence(entry: Entry) -> Entry:
+    """An entry for a cell of a table: the rule, its reason and the next step in one text."""
+    name, *sentences = entry.lines
+    text = ". ".join(sentences).replace(". next: ", ". Next: ")
+    return Entry(entry.label, (f"{name}: {text}.",)) if sentences else entry
 
 
 def _short_notes(result: Verdict) -> tuple[str, ...]:
@@ -417,6 +453,46 @@ def _command(kind: str, title: str, message: str) -> str:
     for sign, code in (("%", "%25"), (":", "%3A"), (",", "%2C")):
         escaped_title = escaped_title.replace(sign, code)
     return f"::{kind} title={escaped_title}::{make_printable(message).replace('%', '%25')}\n"
+
+
+_STATEMENT = "https://in-toto.io/Statement/v1"
+_PREDICATE = "https://in-toto.io/attestation/test-result/v0.1"
+
+
+def statement(verdict: Verdict, files: Sequence[str] = (), candidate: str = "", url: str = "") -> str:
+    """An in-toto statement (v1): the verdict as a result of tests, one per rule, with digests of files.
+
+    The subject is the candidate. A verdict that stops a merge is FAILED, an inconclusive one too. Digests
+    under ``sha256`` are those of the bytes of files.
+
+    Args:
+        verdict: the verdict.
+        files: the files that were read.
+        candidate: the file of the candidate; without it the subject has the digest of the rows.
+        url: the address of the job.
+    """
+    digests: dict[str, Json] = {path: {"sha256": _file_digest(path)} for path in files}
+    rows: Json = {"rankgateRowsSha256": verdict.hashes.get("candidate") or ""}  # the same in any file
+    subject = {"name": candidate, "digest": digests.pop(candidate, rows)}
+    tests: dict[str, list[Json]] = {"passedTests": [], "warnedTests": [], "failedTests": []}
+    for result in verdict.rules:
+        stops = result.rule.tier == "block" and exit_code(result.outcome.status, verdict.exit)
+        kind = "passed" if result.outcome.status == "pass" else "failed" if stops else "warned"
+        tests[f"{kind}Tests"].append(result.rule.id)
+    predicate: JsonObject = {
+        "result": "FAILED" if verdict.status else "WARNED" if tests["warnedTests"] else "PASSED",
+        "configuration": [{"name": path, "digest": digest} for path, digest in digests.items()],
+        **({"url": url} if url else {}),
+        **tests,
+    }
+    return to_json(
+        {"_type": _STATEMENT, "subject": [subject], "predicateType": _PREDICATE, "predicate": predicate}
+    )
+
+
+def _file_digest(path: str) -> str:
+    with open(path, "rb") as stream:  # noqa: PTH123 - hashlib reads a stream
+        return file_digest(stream, "sha256").hexdigest()
 
 
 def _xml_text(text: str) -> str:

@@ -34,6 +34,7 @@ SECTIONS = {
         "formats": "List the file formats, or show one.",
         "help": "Find commands, options, metrics and pages of the manual by a word.",
         "advise": "Recommend metrics and a gate policy for your data.",
+        "skill": "Print instructions for coding agents (SKILL.md), or write them to a folder.",
     },
     "Measure": {
         "eval": "Score runs against judgments.",
@@ -156,6 +157,7 @@ COMMANDS = {name: line for section in SECTIONS.values() for name, line in sectio
 
 _COMMANDS = {
     "init": "rankgate.interface.cli.cli_commands:init_command",
+    "skill": "rankgate.interface.cli.cli_commands:skill_command",
     "demo": "rankgate.interface.demo.demo_command:demo_command",
     "describe": "rankgate.measurement.description.commands:describe_command",
     "validate": "rankgate.data.files.commands:validate_command",
@@ -351,7 +353,7 @@ def _take_defaults(ctx: click.Context, name: str, command: click.Command) -> Non
                 click.echo(message, err=True)
 
 
-_WITHOUT_DEFAULTS = frozenset({"config", "doctor", "init", "plugins"})
+_WITHOUT_DEFAULTS = frozenset({"config", "doctor", "init", "plugins", "skill"})
 """Commands that take nothing from the file, so that one that is wrong does not stop them."""
 
 

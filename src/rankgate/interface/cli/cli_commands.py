@@ -1,6 +1,7 @@
-"""The commands ``init``, ``config``, ``doctor``, ``plugins`` and ``completion``.
+"""The commands ``init``, ``skill``, ``config``, ``doctor``, ``plugins`` and ``completion``.
 
 - ``rankgate init``: write a folder to begin with.
+- ``rankgate skill``: instructions for coding agents.
 - ``rankgate config``: what commands take from the project's file.
 - ``rankgate doctor``: look at the installation and the project.
 - ``rankgate plugins``: list the plug-ins.
@@ -10,6 +11,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 import click
@@ -17,7 +19,8 @@ from click.shell_completion import get_completion_class
 
 from rankgate.core.console import shared_options
 from rankgate.core.console.option_types import DefiningCommand
-from rankgate.core.console.terminal_output import print_result
+from rankgate.core.console.terminal_output import print_result, print_to_stderr
+from rankgate.core.output_files import new_folder, save_file
 from rankgate.core.present.write_results import FORMS
 from rankgate.interface.cli.doctor import TEAMS, doctor
 from rankgate.interface.cli.installed_plugins import plugins
@@ -54,6 +57,27 @@ def init_command(folder: str, user: str | None, ci: str | None, form: str) -> No
     rankgate init search-quality --kind search --ci gitlab
     """
     print_result(init(folder, user, ci=ci), form)
+
+
+@click.command("skill")
+@click.argument("folder", type=click.Path(file_okay=False, readable=False, writable=True), required=False)
+def skill_command(folder: str | None) -> None:
+    """Print instructions for coding agents (an Agent Skill), or write them to FOLDER/rankgate/SKILL.md.
+
+    They cover golden sets, baselines, gates in CI, and verdicts. FOLDER is where your agent looks for
+    skills.
+
+    \b
+    rankgate skill
+    rankgate skill .agents/skills
+    """
+    text = (files("rankgate.interface.cli.start") / "SKILL.md").read_text(encoding="utf-8")
+    if folder is None:
+        click.echo(text, nl=False)
+        return
+    with new_folder(Path(folder) / "rankgate") as skill_folder:
+        save_file(skill_folder / "SKILL.md", text)
+    print_to_stderr(f"{skill_folder / 'SKILL.md'} is written.\n")
 
 
 @click.command("config")

@@ -229,7 +229,7 @@ _INPUTS: Mapping[str, Input] = {
 }
 """Inputs by the name of the parameter, else by what its annotation holds."""
 
-_TYPES = {"float": float, "text": str, "texts": Sequence[str]}
+_TYPES = {"bool": bool, "float": float, "text": str, "texts": Sequence[str]}
 _WORD = Input(None, "", lambda _, value: value)
 
 
@@ -342,7 +342,7 @@ def make_tools(folder: Folder) -> list[Tool]:
         tool(holes, collection, "baseline", "candidate", "metrics"),
         tool(blindspots, collection, "baseline", "candidate", "metrics"),
         tool(rank_similarity, "first", "second", "others"),
-        tool(validate, "files", "against"),
+        tool(validate, "files", "against", "golden"),
         tool(describe, "files"),
         tool(advise, collection, "runs"),
         tool(convert, "source", "target output", "to", writes=True),

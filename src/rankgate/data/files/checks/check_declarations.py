@@ -5,14 +5,17 @@ The input has the raw rows of a file, and facts that several checks need.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.qrels import RATINGS_SCHEMA
+from rankgate.data.query_tags import CLUSTER, read_clusters, with_clusters
 
 if TYPE_CHECKING:
     from rankgate.data.file_contents import FileContents
@@ -23,10 +26,13 @@ Severity = Literal["error", "warning", "note"]
 """An error stops rankgate from reading or scoring; a warning changes values; a note is for
 information."""
 
-Needs = Literal["failure", "bytes", "contents", "qrels", "ratings", "run", "runs", "both", "queries", "texts"]
+Needs = Literal[
+    "failure", "bytes", "contents", "qrels", "ratings", "run", "runs", "both", "queries", "texts", "golden"
+]
 """The input of a check: why a file cannot be read (InputError), its `Bytes`, its `Contents`, its
 judgments (`Judged`), `Ratings`, a run (`Ranked`), all runs (`Outline`), a run with judgments
-(`Both`), a file of queries with judgments (`Asked`), a table of queries with their texts."""
+(`Both`), a file of queries with judgments (`Asked`), a table of queries with their texts, all files of a
+golden set (`GoldenSet`)."""
 
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 """The severities, the gravest first."""
@@ -147,6 +153,66 @@ class RawQueries:
 
     judged: RawQrels
     query_ids: pl.Series
+
+
+@dataclass(frozen=True)
+class GoldenSet:
+    """Judgments with all that is known beside them.
+
+    Attributes:
+        judged: the judgments.
+        queries: ``query_id``, ``text``, ``cluster``.
+        documents: ``doc_id``, ``title``, ``text`` of the corpus.
+        ratings: the ratings behind the judgments.
+        runs: the rows of systems that are judged with them, by name.
+        now: the time, for ages.
+    """
+
+    judged: RawQrels
+    queries: pl.DataFrame
+    documents: pl.DataFrame
+    ratings: pl.DataFrame
+    runs: Mapping[str, pl.DataFrame]
+    now: datetime
+
+    @classmethod
+    def from_subjects(cls, judged: RawQrels, subjects: Sequence[Subject], now: datetime) -> Self:
+        """The golden set in several files, whose judgments are known."""
+        contents = [subject.contents for subject in subjects if subject.contents is not None]
+        ratings = [part.ratings.table for part in contents if part.ratings is not None]
+        return cls(
+            judged,
+            _join_tables([part.queries for part in contents], "query_id", "text", CLUSTER),
+            _join_tables([part.documents for part in contents], "doc_id", "title", "text"),
+            pl.concat([RATINGS_SCHEMA.empty(), *ratings]),
+            {run.name: run.table for subject in subjects for run in subject.ranked},
+            now,
+        )
+
+    @property
+    def relevant(self) -> pl.DataFrame:
+        """The judgments with a positive grade."""
+        return self.judged.graded.filter(pl.col("grade") > 0)
+
+    @cached_property
+    def units(self) -> int:
+        """The number of clusters; a query without one is one of its own."""
+        clusters = read_clusters([self.queries, with_clusters(self.queries.drop(CLUSTER))])
+        return len({clusters.get(query, (query,)) for query in self.judged.query_ids})
+
+    @property
+    def is_clustered(self) -> bool:
+        """True if clusters are much fewer than queries."""
+        return self.units <= 0.8 * len(self.judged.query_ids)
+
+
+def _join_tables(tables: Sequence[pl.DataFrame | None], *columns: str) -> pl.DataFrame:
+    """All rows of tables, with these columns; texts of documents begin with the title."""
+    frames = [table.select(set(columns) & set(table.columns)) for table in tables if table is not None]
+    schema = dict.fromkeys(columns, pl.String)
+    rows = pl.concat([pl.DataFrame(schema=schema), *frames], how="diagonal_relaxed")
+    parts = [name for name in columns if name in {"title", "text"}]
+    return rows.with_columns(text=pl.concat_str(parts, separator=" ", ignore_nulls=True))
 
 
 @dataclass(frozen=True)

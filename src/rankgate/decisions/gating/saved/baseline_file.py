@@ -35,11 +35,13 @@ class Baseline:
         name: the name of the baseline.
         system: the system as it was scored.
         noise: the largest difference that the system showed against itself, by metric.
+        saved_at: when its system was scored, in UTC; empty in files that do not record it.
     """
 
     name: str
     system: ScoredRun
     noise: Mapping[str, float] = field(default_factory=dict)
+    saved_at: str = ""
 
 
 def dump_baseline(baseline: Baseline) -> str:
@@ -48,6 +50,7 @@ def dump_baseline(baseline: Baseline) -> str:
     header: dict[str, Json] = {
         "schema_version": SCHEMA_VERSION,
         "name": baseline.name,
+        **({"saved_at": baseline.saved_at} if baseline.saved_at else {}),
         "run": {"name": system.name, "tag": system.tag, "sha256": system.sha256},
         "qrels": {"name": system.qrels, "sha256": system.qrels_sha256},
         "convention": dict(system.convention),
@@ -82,7 +85,7 @@ def load_baseline(path: Path) -> Baseline:
         raise InputError("not a saved baseline; save it again.", source=label, code="wrong-document")
     check_schema_version(result, SCHEMA_VERSION, label)
     try:
-        return Baseline(result["name"], _read_system(result), result["noise"])
+        return Baseline(result["name"], _read_system(result), result["noise"], result.get("saved_at", ""))
     except (KeyError, TypeError, ValueError, AttributeError, pl.exceptions.PolarsError) as error:
         problem = f"a damaged baseline ({type(error).__name__}: {error}); save it again."
         raise InputError(problem, source=label, code="damaged-file") from None

@@ -114,6 +114,12 @@ class SavedBaseline:
         return tuple(notice for name, texts in cautions.items() for notice in run_notices(name, texts))
 
     @property
+    def name_and_time(self) -> tuple[str, str]:
+        """Its name as commands take it, and when it was saved."""
+        name = self.path.stem if self.path.parent.name == FOLDER.name else str(self.path)
+        return name, self.baseline.saved_at
+
+    @property
     def looks(self) -> tuple[Mapping[str, Any], ...]:
         """Every look at it that was logged.
 
@@ -331,7 +337,23 @@ def save(
         slices=policy.slices,
         every_kind=bool(lists),
     )
-    return write_baseline(Baseline(name, scorer.scored(system)), path, previous_version)
+    saved_at = format_time(datetime.now(UTC))
+    return write_baseline(Baseline(name, scorer.scored(system), saved_at=saved_at), path, previous_version)
+
+
+def refresh(name: str, collection: Collection | QrelsLike, run: str, folder: Path = FOLDER) -> SavedBaseline:
+    """Replace a baseline by a newer run, with the same metrics, convention and depth.
+
+    Raises:
+        InputError, UsageError: as ``save``; no such baseline.
+    """
+    saved = find_baseline(name, folder)
+    base = saved.baseline.system
+    convention = str(base.convention["name"])
+    metrics, label = base.metrics, saved.path.stem
+    return save(
+        label, collection, run, metrics, convention, depth=base.depth, folder=saved.path.parent, force=True
+    )
 
 
 def measure_noise(
@@ -356,7 +378,7 @@ def measure_noise(
         raise UsageError(f"{name} was scored by other judgments; save it again first.", code="not-comparable")
     refuse_mixed({f"the baseline {name}": base.convention, systems[-1].name: systems[-1].convention})
     floor = {metric: largest_difference(metric, systems) for metric in base.metrics}
-    result = Baseline(saved.baseline.name, base, floor)
+    result = replace(saved.baseline, noise=floor)
     cautions = {system.name: system.cautions for system in systems[1:]}
     return replace(write_baseline(result, saved.path, previous_version), run_cautions=cautions)
 
@@ -429,7 +451,7 @@ def log_look(saved: SavedBaseline, candidate: ScoredRun, policy: str, verdict: s
         OSError: the log cannot be written.
     """
     look = {
-        "at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "at": format_time(datetime.now(UTC)),
         "candidate": candidate.name,
         "sha256": candidate.sha256,
         "qrels_sha256": candidate.qrels_sha256,
@@ -438,6 +460,15 @@ def log_look(saved: SavedBaseline, candidate: ScoredRun, policy: str, verdict: s
         baseline_file.LOOK_LISTS: baseline_file.fingerprints(candidate),
     }
     baseline_file.append_look(baseline_file.look_log_path(saved.path), look)
+
+
+def format_time(time: datetime) -> str:
+    """A time of UTC as files have it.
+
+    >>> format_time(datetime(2026, 1, 31, tzinfo=UTC))
+    '2026-01-31T00:00:00Z'
+    """
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def path_of(name: str, folder: Path = FOLDER) -> Path:

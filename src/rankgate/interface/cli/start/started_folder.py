@@ -118,8 +118,9 @@ Commit this folder with `rankgate/baselines`, where the fourth command has saved
 `{baseline}` is not needed any more, and need not be committed.
 """
 _ON_GITHUB = """
-`.github/workflows/ranking.yml` runs the last command for every pull request and writes the verdict
-into its summary. Add a step before it that makes `runs/candidate.run` with your own system.
+`.github/workflows/ranking.yml` runs the last command for every pull request. It keeps one comment on
+the pull request up to date, and writes the verdict into the summary of the job. Add a step before it
+that makes `runs/candidate.run` with your own system.
 
 GitHub reads workflows at the root of a repository only. If this folder is not the root, move
 `.github` there, and add `defaults: {{run: {{working-directory: FOLDER}}}}` to the job.
