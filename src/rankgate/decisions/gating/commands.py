@@ -7,7 +7,10 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -34,6 +37,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present import write_results
 from rankgate.core.present.write_results import FORMS
 from rankgate.core.present.write_results import FORMS as CHECK_FORMS
+from rankgate.data.collection import Collection
 from rankgate.data.score_parts import Need
 from rankgate.decisions.comparison import commands as comparing
 from rankgate.decisions.comparison.reported_systems import VALUE_SUPPLY
@@ -49,7 +53,8 @@ from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 
 if TYPE_CHECKING:
-    from rankgate.data.collection import Collection
+    from rankgate.core.console.option_types import Command
+    from rankgate.decisions.gating.verdict import Verdict
     from rankgate.measurement.scoring import Convention
     from rankgate.store.stored_project import StoredProject
 
@@ -140,6 +145,51 @@ def listed(form: str) -> None:
     print_result(service.SavedBaselines.from_baselines(*service.list_baselines()), form)
 
 
+def _complete_inputs(function: Command) -> Command:
+    """Find what is not named in the folder; without judgments, show what changed and exit with 3."""
+
+    @functools.wraps(function)
+    def with_inputs(*args: Any, qrels: Any, baseline: Any, candidate: Any, **options: Any) -> object:
+        is_open = candidate is None and not any(options[name] for name in ("scores", "project", "checked"))
+        if is_open:
+            qrels, baseline, candidate = _found_inputs(qrels, baseline, options)
+        return function(*args, qrels=qrels, baseline=baseline, candidate=candidate, **options)
+
+    return with_inputs
+
+
+def _found_inputs(first: str | None, second: str | None, options: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Judgments, baseline and candidate of a folder, or the arguments as they were.
+
+    Raises:
+        InputError: a file that cannot be read.
+        UsageError: the folder lacks something, or only a person knows it.
+        Exit: there are no judgments, and what changed was shown.
+    """
+    from rankgate.decisions.gating.own_inputs import complete_inputs, refuse_engine
+    from rankgate.decisions.reproduction.unlabelled_runs import are_runs, show_runs
+
+    paths = [str(path) for path in (first, second) if path is not None]
+    refuse_engine(paths)
+    runs: Sequence[str] = paths if are_runs(paths) else ()
+    if not runs and second is None and Path(first or ".").is_dir():
+        judgments, *systems = complete_inputs(first or ".")
+        if judgments is not None:
+            return judgments, *systems
+        runs = [str(path) for path in systems]
+    if not runs:
+        return first, second, None
+    if options["form"] not in FORMS:
+        raise UsageError(
+            f"--format {options['form']} needs a verdict, and a verdict needs judgments; see without it what "
+            "to judge.",
+            code="missing-input",
+        )
+    collection = Collection(columns=options["columns"])
+    show_runs(runs, "gate", collection, options["form"], options["output"], opened=options["opened"])
+    raise click.exceptions.Exit(3)
+
+
 @click.command("gate", cls=SectionedCommand)
 @click.argument("qrels", type=SYSTEM_OR_FILE, required=False)
 @click.argument("baseline", type=BASELINE_OR_FILE, required=False)
@@ -183,6 +233,8 @@ def listed(form: str) -> None:
     is_flag=True,
     help="Show methods, hashes, the reasons of all rules and more losses, in text and Markdown.",
 )
+@click.option("--open", "opened", is_flag=True, help="Open the verdict as a page in the browser too.")
+@_complete_inputs
 @comparing.system_names("baseline", "candidate")
 @of_collection("baseline", "candidate", further=("noise",), saved=("baseline",), stored=True)
 @comparing.reported_scores
@@ -199,6 +251,7 @@ def gate_command(
     also: tuple[str, ...],
     checked: bool,
     details: bool,
+    opened: bool,
     snapshots: int,
     stored: StoredProject | None,
     noise: tuple[Any, ...],
@@ -207,10 +260,14 @@ def gate_command(
 ) -> None:
     """Check CANDIDATE against BASELINE (a run or a saved baseline): pass, fail or inconclusive.
 
+    Without arguments it looks for judgments and runs in the folder, and asks which run is the
+    baseline. Two runs without judgments show what changed, and what to judge.
+
     Exits with 0 if it passes, 1 if it fails, 3 if queries and judgments are not enough for a
     decision, 2 if the input is wrong.
 
     \b
+    rankgate gate
     rankgate gate qrels.txt old.run new.run
     rankgate gate qrels.txt old.run new.run -m nDCG@4 -m RR
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown
@@ -241,8 +298,7 @@ def gate_command(
     with TerminalProgress(3):
         result = gate(collection, baseline, candidate, **options_of_gate)
     record_if_requested(result)
-    for name, path in names_and_paths:  # before any verdict is printed: a full disk is an error
-        write_output(render(result, name, details=details), path)
+    _write_files(result, names_and_paths, details=details, opened=opened)
     text = render(result, form, output_width(output), details=details)
     write_output(style_output(text, form, output), output)
     if stored is not None and options_of_gate["log"]:
@@ -252,6 +308,18 @@ def gate_command(
         with open(summary, "a", encoding="utf-8") as page:  # noqa: PTH123 - the file has earlier summaries
             page.write(render(result, "markdown", details=details))
     ctx.exit(result.status)
+
+
+def _write_files(
+    result: Verdict, names_and_paths: Sequence[tuple[str, str]], *, details: bool, opened: bool
+) -> None:
+    """Write the other formats before any verdict is printed: a full disk is an error."""
+    for name, path in names_and_paths:
+        write_output(render(result, name, details=details), path)
+    if opened:
+        from rankgate.core.console.browser import open_page
+
+        open_page(render(result, "html"))
 
 
 def _self_check(

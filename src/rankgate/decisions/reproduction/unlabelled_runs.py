@@ -1,0 +1,78 @@
+"""Show runs for which there are no judgments yet, and the commands that lead to a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rankgate.core.console.browser import open_page
+from rankgate.core.console.shared_options import write_output
+from rankgate.core.console.terminal_output import output_width, style_output
+from rankgate.core.present import document_forms as forms
+from rankgate.core.present.pages.page import Links, document_page
+from rankgate.core.present.write_results import FORMS, to_json
+from rankgate.data.files.own_files import find_files, known_texts
+from rankgate.decisions.reproduction.list_changes import changes_document, lists_document, one_run_document
+from rankgate.decisions.reproduction.rank_similarity import rank_similarity
+
+if TYPE_CHECKING:
+    from rankgate.data.collection import Collection
+
+
+def are_runs(paths: Sequence[str]) -> bool:
+    """True if each path is a file, or a folder, that holds a run and no judgments."""
+    if not paths or not all(Path(path).exists() for path in paths):
+        return False
+    files = [find_files([path]) for path in paths]
+    return all(len(found) == 1 and found[0].has_run and not found[0].has_judgments for found in files)
+
+
+def show_runs(
+    paths: Sequence[str],
+    verb: str,
+    collection: Collection,
+    form: str,
+    output: str | None,
+    *,
+    opened: bool = False,
+) -> None:
+    """Print what one run needs, or what changed between two; the page has their lists side by side.
+
+    Args:
+        paths: one run or two, the baseline first.
+        verb: the command that was called, ``gate`` or ``compare``.
+        collection: the names of columns of the runs, if any are stated.
+        form: one of `FORMS`; other forms of a verdict need one.
+        output: the file to write to.
+        opened: true to open the page in the browser too.
+
+    Raises:
+        InputError: a run that cannot be read.
+        UsageError: the output cannot be written.
+    """
+    runs = [collection.run(path) for path in paths]
+    similarity = rank_similarity(*runs) if len(runs) == 2 else None
+    document = (
+        one_run_document(runs[0], paths[0])
+        if similarity is None
+        else changes_document(similarity, paths, verb)
+    )
+    page = ""
+    if form == "html" or opened:
+        texts, titles = known_texts(find_files(paths))
+        lists = lists_document(runs, None, texts, titles)
+        whole = replace(document, sections=(*document.sections, *lists.sections))
+        page = document_page(whole, Links(query_text=lambda query: texts.get(query, "")))
+    if form == "html":
+        write_output(page, output)
+    elif form == "json" and similarity is not None:
+        write_output(to_json(similarity.to_dict()), output)
+    else:
+        renderers = {"csv": forms.render_csv, "markdown": forms.render_markdown, "latex": forms.render_latex}
+        render = renderers.get(form if form in FORMS else "text")
+        text = forms.render_text(document, output_width(output)) if render is None else render(document)
+        write_output(style_output(text, "text" if render is None else form, output), output)
+    if opened:
+        open_page(page)
