@@ -43,7 +43,10 @@ if TYPE_CHECKING:
 
 
 PAIRS_TO_JUDGE = 30
-"""About how many pairs of a query and a document are judged first."""
+"""About how many pairs of a query and a document are judged first, or those of `MIN_QUERIES`."""
+
+MIN_QUERIES = 10
+"""Queries without which no interval decides; a gate states the same."""
 
 _DEPTHS = (3, 10, 100)
 _SHOWN_DEPTH = 10
@@ -59,11 +62,13 @@ class JudgingPlan:
         depth: the number of first documents of both lists.
         changed: the number of queries whose first documents changed.
         queries: the number of queries to draw.
+        pairs: about how many pairs of a query and a document these have.
     """
 
     depth: int
     changed: int
     queries: int
+    pairs: int
 
     @classmethod
     def from_changes(cls, changes: pl.DataFrame) -> JudgingPlan | None:
@@ -72,8 +77,9 @@ class JudgingPlan:
             changed = changes.filter(pl.col("first_change") <= depth)
             if len(changed):
                 new = changed["new_in_3" if depth == _DEPTHS[0] else "new_in_10"].to_numpy().mean()
-                drawn = round(PAIRS_TO_JUDGE / (depth + float(new)))
-                return cls(depth, len(changed), min(len(changed), max(1, drawn)))
+                pairs_of_query = depth + float(new)
+                drawn = min(len(changed), max(MIN_QUERIES, round(PAIRS_TO_JUDGE / pairs_of_query)))
+                return cls(depth, len(changed), drawn, round(drawn * pairs_of_query))
         return None
 
     def commands(self, runs: Sequence[str], verb: str = "gate") -> list[str]:
@@ -125,7 +131,7 @@ def changes_document(result: RankSimilarity, runs: Sequence[str], verb: str) -> 
         *notices,
         "This shows where the lists differ, and how far. It cannot show which list is better: that takes "
         "judgments of the documents in which they differ.",
-        f"Judge about {PAIRS_TO_JUDGE} pairs first: the first {count_noun(plan.depth, 'document')} of "
+        f"Judge about {plan.pairs} pairs first: the first {count_noun(plan.depth, 'document')} of "
         f"{plan.queries:,} of the {count_noun(plan.changed, 'query')} that changed there, drawn at random. "
         "The verdict is then about the queries that changed; the others gain and lose nothing there.",
         Code("\n".join(plan.commands(runs, verb))),
@@ -140,7 +146,8 @@ def changes_document(result: RankSimilarity, runs: Sequence[str], verb: str) -> 
 
 def _more_sentence(plan: JudgingPlan) -> str:
     if plan.queries == plan.changed:
-        return "These are all queries that changed; if they do not settle it, more queries are needed."
+        few = f"Fewer than {MIN_QUERIES} queries decide nothing. " if plan.queries < MIN_QUERIES else ""
+        return f"{few}These are all queries that changed; if they do not settle it, add queries to both runs."
     return (
         f"If these do not settle it, the verdict says how much is missing. Make --queries larger, at most "
         f"{plan.changed:,}: the new pool contains the old one, and rate asks only for what is new. Choose "

@@ -35,7 +35,7 @@ DEFAULTS = {
 _COMMANDS_OF_OTHER_TOOLS = frozenset({"trec_eval", "cwl_eval", "ndeval", "gdeval"})
 """Commands that work as other programs, which have no such file."""
 
-_COMMANDS_WITH_POLICY_METRICS = frozenset({"report"})
+_COMMANDS_WITH_POLICY_METRICS = frozenset({"gate", "report"})
 """Commands that take their metrics from the policy."""
 
 

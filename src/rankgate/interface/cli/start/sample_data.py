@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 _QUERIES = (
     *("air fryer", "baby monitor", "backpack", "bike lock", "board game", "camping stove"),
@@ -76,6 +78,57 @@ def recommendations() -> dict[str, str]:
     files = {"train.csv": log, "items.csv": table, "test.qrels": judgment_lines}
     files |= {f"runs/{name}.run": lines for name, lines in runs.items()}
     return {name: "".join(lines) for name, lines in files.items()}
+
+
+_TASKS = (
+    *("install", "update", "remove", "restart", "back up", "restore", "rename", "monitor", "scale", "secure"),
+    *("test", "migrate", "export", "import", "share", "archive", "lock", "debug", "clone", "automate"),
+)
+_THINGS = (
+    *("a database", "a server", "a certificate", "a queue", "a cluster", "a report", "a user account"),
+    *("a dashboard", "a build", "a web hook"),
+)
+_RATED, _AGREED = 120, 0.95
+
+
+def retrieved_passages() -> dict[str, str]:
+    """Questions with their passage, the passages of two retrievers, and grades of people and a model."""
+    rng = random.Random(11)  # noqa: S311 - as above
+    texts = [f"{task} {thing}" for task in _TASKS for thing in _THINGS]
+    passages = [f"manual-{n:03}" for n in range(1, len(texts) + 1)]
+    golden: list[dict[str, Any]] = [
+        {"query_id": f"q{n:03}", "question": f"How do I {text}?", "gold": [passage]}
+        for n, (text, passage) in enumerate(zip(texts, passages, strict=True), 1)
+    ]
+    retrieved: dict[str, list[dict[str, Any]]] = {"production": [], "candidate": []}
+    for row in golden:
+        others = rng.sample(passages, 40)
+        for name, noise in (("production", 0.8), ("candidate", 0.4)):
+            score = {passage: rng.random() for passage in others} | {row["gold"][0]: 1 + rng.gauss(0, noise)}
+            found = sorted(score, key=lambda passage: -score[passage])[:_SHOWN]
+            chunks = [{"chunk_id": passage, "score": round(score[passage], 4)} for passage in found]
+            retrieved[name].append({"query_id": row["query_id"], "chunks": chunks})
+    grades: dict[str, list[str]] = {
+        "people": ["query_id,doc_id,grade\n"],
+        "model": ["query_id,doc_id,grade\n"],
+    }
+    for row in retrieved["production"][:_RATED]:
+        passage = row["chunks"][0]["chunk_id"]
+        relevant = int([passage] in [gold["gold"] for gold in golden if gold["query_id"] == row["query_id"]])
+        judged = relevant if rng.random() < _AGREED else 1 - relevant
+        grades["people"].append(f"{row['query_id']},{passage},{relevant}\n")
+        grades["model"].append(f"{row['query_id']},{passage},{judged}\n")
+    return {
+        "gold.jsonl": _json_lines(golden),
+        "passages.csv": "doc_id,text\n"
+        + "".join(f"{passage},To {text}\n" for passage, text in zip(passages, texts, strict=True)),
+        **{f"retrieved/{name}.jsonl": _json_lines(rows) for name, rows in retrieved.items()},
+        **{f"{name}.csv": "".join(lines) for name, lines in grades.items()},
+    }
+
+
+def _json_lines(rows: Sequence[Mapping[str, object]]) -> str:
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
 def _query_id(text: str) -> str:
