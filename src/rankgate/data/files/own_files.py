@@ -16,13 +16,14 @@ import polars as pl
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.column_guess import ColumnGuess, GuessError
+from rankgate.data.collection import Collection
+from rankgate.data.column_guess import UNKNOWN, ColumnGuess, GuessError
 from rankgate.data.file_contents import FileContents
 from rankgate.data.id_match import IdMatch
 from rankgate.data.read import contents_of
 
 if TYPE_CHECKING:
-    from rankgate.data.collection import Collection
+    from rankgate.data.streams.source import InputKind
 
 FIELDS_SUFFIX = ".docs.jsonl"
 """What the name of a run is followed by for the file of its documents' fields."""
@@ -31,6 +32,7 @@ MAX_FILES = 200
 _MAX_TEXT_LENGTH = 240
 _FEW_DOCUMENTS = 0.01  # share of the judged documents in runs, below which spellings are compared
 _MIN_QUERIES = 2  # fewer in each file of a folder: the folder has an engine's answer a file
+_MAX_GRADES = 12  # more different numbers are scores
 _OTHER_SUFFIXES = frozenset(
     [
         ".md",
@@ -149,13 +151,48 @@ def _read_file(path: Path) -> Iterator[OwnFile]:
         contents = contents_of(path)
         if contents.qrels or len(contents.runs) == 1:
             _ = [run.table.height for run in contents.runs]  # rows with faults are found by reading them
-    except GuessError as error:
-        yield OwnFile(str(path), FileContents(), error.guess)
+    except GuessError:
+        if (guess := _guess(path)) is not None:
+            yield OwnFile(str(path), FileContents(), guess)
         return
     except (RankgateError, OSError):
         return
     if contents.qrels or contents.runs or contents.queries is not None or contents.documents is not None:
         yield OwnFile(str(path), contents)
+
+
+def _guess(path: Path) -> ColumnGuess | None:
+    """The guess of a table's columns as judgments, or as a run where its numbers are no grades."""
+    guesses: dict[InputKind, ColumnGuess] = {}
+    kinds: tuple[InputKind, ...] = ("qrels", "run")
+    for kind in kinds:
+        try:
+            contents_of(path, as_=kind)
+        except GuessError as error:
+            guesses[kind] = error.guess
+        except (RankgateError, OSError):
+            continue
+    judged, ranked = guesses.get("qrels"), guesses.get("run")
+    if judged is None or ranked is None:
+        return judged or ranked
+    if _is_complete(judged) and (not _is_complete(ranked) or _holds_grades(path, judged)):
+        return judged
+    return ranked if _is_complete(ranked) else judged
+
+
+def _is_complete(guess: ColumnGuess) -> bool:
+    return UNKNOWN not in guess.columns.values()
+
+
+def _holds_grades(path: Path, guess: ColumnGuess) -> bool:
+    """True if the guessed grades are labels, or few different whole numbers, unlike scores."""
+    if guess.grades:
+        return True
+    try:
+        grades = Collection(str(path), columns=dict(guess.columns)).qrels().table["grade"]
+    except RankgateError:
+        return False
+    return bool((grades == grades.round()).all()) and grades.n_unique() <= _MAX_GRADES
 
 
 def known_texts(files: Sequence[OwnFile]) -> tuple[dict[str, str], dict[str, str]]:

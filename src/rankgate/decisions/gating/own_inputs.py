@@ -189,7 +189,7 @@ def _choose(question: str, names: Sequence[str]) -> int:
         return 0
     for number, name in enumerate(names, 1):
         click.echo(f"  {number}  {name}", err=True)
-    return int(click.prompt(question, type=click.IntRange(1, len(names)), err=True)) - 1
+    return int(click.prompt(question, type=click.IntRange(1, len(names)), prompt_suffix=" ", err=True)) - 1
 
 
 def _write_collection(inputs: OwnInputs, file: OwnFile) -> None:
@@ -227,7 +227,7 @@ def _ask_columns(guess: ColumnGuess) -> ColumnGuess:
     for column in [column for column, name in columns.items() if name == UNKNOWN]:
         columns[column] = names[_choose(f"Which column is the {_ROLES.get(column, column)}?", names)]
     grades: Mapping[str, int | None] = {
-        label: click.prompt(f"Which grade has {label!r}?", type=click.INT, err=True)
+        label: click.prompt(f"Grade of the label {label!r}", type=click.INT, err=True)
         if grade is None
         else grade
         for label, grade in guess.grades.items()
