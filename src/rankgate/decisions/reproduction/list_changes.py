@@ -118,7 +118,7 @@ def changes_document(result: RankSimilarity, runs: Sequence[str], verb: str) -> 
     """
     plan = JudgingPlan.from_changes(result.changes)
     status = "inconclusive" if verb == "gate" else ""
-    title = f"no judgments yet: how far {result.second} differs from {result.first}"
+    title = f"no judgments yet; how {result.second} differs from {result.first}"
     title = title if status else title[0].upper() + title[1:]
     notices = NOTICES.blocks(result)
     if plan is None:

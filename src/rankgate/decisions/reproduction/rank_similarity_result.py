@@ -186,10 +186,16 @@ class RankSimilarity(Result):
             return ""
         first_change = self.changes["first_change"]
         changed, top, first = (int((first_change <= rank).sum()) for rank in (self.depth, 3, 1))
+        new = float(self.changes["new_in_10"].to_numpy().mean())
         return (
             f"{changed:,} of {count_noun(self.queries, 'list')} changed: {top:,} in the first 3 documents, "
-            f"{first:,} in the first. On average {self.changes['new_in_10'].mean():.1f} of the first 10 "
-            f"documents of {self.second} are not among the first 10 of {self.first}."
+            f"{first:,} in the first. "
+            + (
+                f"On average {new:.1f} of the first 10 documents of {self.second} are not among the first 10 "
+                f"of {self.first}."
+                if new
+                else "The first 10 hold the same documents in both."
+            )
         )
 
     @property
