@@ -24,6 +24,7 @@ from rankgate.data.collection import FILE, Collection
 from rankgate.data.column_guess import UNKNOWN, ColumnGuess
 from rankgate.data.files.own_files import OwnFile, find_files, match_ids
 from rankgate.decisions.gating.saved.saved_baselines import FOLDER, list_baselines
+from rankgate.measurement.description.description import summarise_judgments
 
 _MAX_SHOWN = 6
 
@@ -202,9 +203,21 @@ def _write_collection(inputs: OwnInputs, file: OwnFile) -> None:
         lines += guess.lines[guess.lines.index("[collection]") + 1 :]
     if ids is not None and click.confirm(f"{ids.question}: match them?", default=True, err=True):
         lines.append(f"ids = {_quote(ids.rules)}")
+    sparse = _sparse_advice(_collection(inputs, file, guess))
+    question = f"Judgments are {sparse}. Are these the known answers only, and others may be right too?"
+    if sparse and click.confirm(question, default=True, err=True):
+        lines.append('selection = "sparse"')
     path = inputs.folder / FILE
     save_file(path, "\n".join(lines) + "\n")
     click.echo(f"{path} written", err=True)
+
+
+def _sparse_advice(collection: Collection) -> str:
+    """The evidence that judgments are a known answer or two of each query; empty without it."""
+    if collection.selection is not None:
+        return ""
+    advice = summarise_judgments(collection.qrels()).selection_advice
+    return advice if advice.startswith("sparse") else ""
 
 
 def _quote(text: str) -> str:
@@ -268,6 +281,11 @@ def complete_inputs(folder: str) -> tuple[str | None, ...]:
         f"{folder}: which system is the baseline is for you to say. Found:{found}\nRun the line with the "
         f"system in use today first, the one that should replace it second:{lines}"
     )
+    if not inputs.has_collection and len(inputs.judged) == 1 and _is_known(_joined_guess(inputs.judged)):
+        sparse = _sparse_advice(_collection(inputs, inputs.judged[0], _joined_guess(inputs.judged)))
+        problem += f"\nJudgments are {sparse}: if others may be right too, add --selection sparse." * bool(
+            sparse
+        )
     raise UsageError(problem, code="missing-input")
 
 

@@ -120,6 +120,8 @@ def retrieved_passages() -> dict[str, str]:
         grades["model"].append(f"{row['query_id']},{passage},{judged}\n")
     return {
         "gold.jsonl": _json_lines(golden),
+        "queries.csv": "query_id,text\n"
+        + "".join(f"{row['query_id']},{row['question']}\n" for row in golden),
         "passages.csv": "doc_id,text\n"
         + "".join(f"{passage},To {text}\n" for passage, text in zip(passages, texts, strict=True)),
         **{f"retrieved/{name}.jsonl": _json_lines(rows) for name, rows in retrieved.items()},

@@ -241,6 +241,7 @@ KINDS = {
             {
                 "rankgate.toml": _POLICY,
                 "gold.jsonl": "questions, each with the passage that answers it: a sample",
+                "queries.csv": "the texts of questions, for verdicts, pages and raters: a sample",
                 "passages.csv": "the texts of passages, for pages and raters: a sample",
                 "retrieved/production.jsonl": "the passages of the retriever in production: a sample",
                 "retrieved/candidate.jsonl": "the passages of the retriever that should replace it: a sample",
