@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 import webbrowser
 from pathlib import Path
 
 import click
 
-from rankgate.core.console.terminal_output import is_quiet
-from rankgate.core.output_files import save_file
 
+def open_page(page: str) -> None:
+    """Write a page to a temporary file that only the user can read, and open it in the browser.
 
-def open_page(page: str, path: str | None = None) -> None:
-    """Write a page and open it in the browser; the address is printed, for machines without one.
+    The address is printed, also for machines without a browser. Without a terminal nobody is there to
+    look, and no browser is opened.
 
     Args:
         page: HTML that loads nothing.
-        path: the file of the page; without it a file that only the user can read, in the folder for
-            temporary files.
-
-    Raises:
-        UsageError: the file cannot be written.
     """
-    if path is None:
-        handle, path = tempfile.mkstemp(prefix="rankgate-", suffix=".html")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(page)
-    else:
-        save_file(path, page)
-    address = Path(path).resolve().as_uri()
-    opened = webbrowser.open(address)
-    if not is_quiet() or not opened:
-        click.echo(
-            f"page: {address}" + ("" if opened else " (no browser was found; open it yourself)"), err=True
-        )
+    handle, path = tempfile.mkstemp(prefix="rankgate-", suffix=".html")
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(page)
+    address = Path(path).as_uri()
+    is_open = sys.stderr.isatty() and webbrowser.open(address)
+    click.echo(f"page: {address}" + ("" if is_open else " (not opened; open it in a browser)"), err=True)

@@ -8,6 +8,7 @@ being confirmed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,13 +101,17 @@ def find_files(paths: Iterable[str | Path]) -> list[OwnFile]:
     """The files, also those in folders, that hold judgments, a run, queries or documents.
 
     A folder is one table where its files are an engine's answers or the parts of a table. Of other
-    folders the files are looked at, and those of their folders.
+    folders the files are looked at, and those of their folders; those that cannot be read are left
+    out.
 
     Raises:
-        InputError: a path that is named and does not exist.
+        InputError: a file that is named and cannot be read, with its line.
         UsageError: a folder with more than `MAX_FILES` files.
     """
-    return [file for path in paths for file in _look_into(Path(path), levels=2)]
+    files: list[OwnFile] = []
+    for path in map(Path, paths):
+        files += _look_into(path, levels=2) if path.is_dir() else _read_named_file(path)
+    return files
 
 
 def _look_into(path: Path, levels: int) -> Iterator[OwnFile]:
@@ -146,7 +151,17 @@ def _are_answers(files: Sequence[OwnFile]) -> bool:
 
 
 def _read_file(path: Path) -> Iterator[OwnFile]:
-    """The file, if it holds something that is looked for."""
+    """The file, if it can be read and holds something that is looked for."""
+    with suppress(RankgateError, OSError):
+        yield from _read_named_file(path)
+
+
+def _read_named_file(path: Path) -> Iterator[OwnFile]:
+    """The file, if it holds something that is looked for.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     try:
         contents = contents_of(path)
         if contents.qrels or len(contents.runs) == 1:
@@ -154,8 +169,6 @@ def _read_file(path: Path) -> Iterator[OwnFile]:
     except GuessError:
         if (guess := _guess(path)) is not None:
             yield OwnFile(str(path), FileContents(), guess)
-        return
-    except (RankgateError, OSError):
         return
     if contents.qrels or contents.runs or contents.queries is not None or contents.documents is not None:
         yield OwnFile(str(path), contents)

@@ -267,7 +267,6 @@ def gate_command(
     decision, 2 if the input is wrong.
 
     \b
-    rankgate gate
     rankgate gate qrels.txt old.run new.run
     rankgate gate qrels.txt old.run new.run -m nDCG@4 -m RR
     rankgate gate qrels.txt main new.run --policy rankgate.toml --format markdown

@@ -19,6 +19,7 @@ from rankgate.core.console.option_types import METRIC, SectionedCommand
 from rankgate.core.console.shared_options import check_paths, input_paths, write_output
 from rankgate.core.console.terminal_output import TerminalProgress, print_result
 from rankgate.core.errors import UsageError
+from rankgate.core.output_files import check_suffix
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.reproduction.audit import audit
 from rankgate.decisions.reproduction.rank_similarity import MATRIX_MEASURES, TIES, rank_similarity
@@ -119,8 +120,8 @@ def open_command(collection: Collection, files: tuple[str, ...], output: str | N
     """Open a page with the lists of all queries, side by side, in the browser.
 
     FILE is a run, judgments, texts of queries or documents, or a folder with them; without FILE the
-    current folder. The first run stands beside each other one. The page is a file: no server is
-    needed, and it loads nothing.
+    current folder. The first run stands beside each other one. The page is a file that loads
+    nothing: no server is needed. With -o it is written and not opened.
 
     \b
     rankgate open old.run new.run
@@ -130,12 +131,13 @@ def open_command(collection: Collection, files: tuple[str, ...], output: str | N
     from rankgate.decisions.reproduction.list_changes import lists_page
 
     check_paths(input_paths(), output)
+    check_suffix(output, "html")
     with TerminalProgress(len(files)):
         page = lists_page(list(files) or ["."], collection)
-    if output == "-":
-        write_output(page)
+    if output is None:
+        open_page(page)
     else:
-        open_page(page, output)
+        write_output(page, output)
 
 
 def _parse_columns(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:

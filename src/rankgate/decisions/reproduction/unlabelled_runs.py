@@ -22,8 +22,12 @@ if TYPE_CHECKING:
 
 
 def are_runs(paths: Sequence[str]) -> bool:
-    """True if each path is a file, or a folder, that holds a run and no judgments."""
-    if not paths or not all(Path(path).exists() for path in paths):
+    """True if each path is a file, or a folder, that holds a run and no judgments.
+
+    Raises:
+        InputError: one of several files cannot be read.
+    """
+    if not paths or not all(Path(path).exists() and Path(path).suffix != ".toml" for path in paths):
         return False
     files = [find_files([path]) for path in paths]
     return all(len(found) == 1 and found[0].has_run and not found[0].has_judgments for found in files)
