@@ -45,7 +45,7 @@ def test_from_twelve_runs_to_a_verdict(folder, run, tmp_path):
     assert journey.type("eval", "qrels.adhoc", *runs, "-m", "AP", "-m", "nDCG@10").code == 0
     assert journey.number_at == 1
     refused = journey.type("gate")
-    assert "and 6 more" in refused.err
+    assert ", 6 more" in refused.err
     verdicts = journey.paste_all()  # each of the first two runs as the baseline
     assert len(verdicts) == 2
     assert all(ended.code in {0, 1, 3} for ended in verdicts.values())

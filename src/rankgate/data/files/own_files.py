@@ -89,6 +89,8 @@ class OwnFile:
         """The path, and how much it holds."""
         if self.guess is not None:
             return f"{self.path} (its columns are a guess)"
+        if not (self.has_judgments or self.has_run):
+            return self.path
         if self.contents.qrels is not None:
             table = self.contents.qrels.table
             counts = f"{len(table):,} of {count_noun(table['query_id'].n_unique(), 'query')}"
@@ -188,13 +190,9 @@ def _guess(path: Path) -> ColumnGuess | None:
     judged, ranked = guesses.get("qrels"), guesses.get("run")
     if judged is None or ranked is None:
         return judged or ranked
-    if _is_complete(judged) and (not _is_complete(ranked) or _holds_grades(path, judged)):
-        return judged
-    return ranked if _is_complete(ranked) else judged
-
-
-def _is_complete(guess: ColumnGuess) -> bool:
-    return UNKNOWN not in guess.columns.values()
+    is_run = UNKNOWN not in ranked.columns.values()
+    is_judged = UNKNOWN not in judged.columns.values() and (not is_run or _holds_grades(path, judged))
+    return judged if is_judged or not is_run else ranked
 
 
 def _holds_grades(path: Path, guess: ColumnGuess) -> bool:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from shlex import join
+from shlex import quote as quote_word
 from typing import TYPE_CHECKING
 from urllib.parse import quote
-
-import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
@@ -24,6 +23,7 @@ from rankgate.core.present.document_model import (
     QueryLists,
     Section,
     make_document,
+    nonempty_blocks,
 )
 from rankgate.core.present.layout import NOTICES, View
 from rankgate.core.present.number_formats import count_noun
@@ -48,133 +48,85 @@ PAIRS_TO_JUDGE = 30
 MIN_QUERIES = 10
 """Queries without which no interval decides; a gate states the same."""
 
-_DEPTHS = (3, 10, 100)
 _SHOWN_DEPTH = 10
 _SHOWN_QUERIES = 200  # of all pairs of runs together
 _MOVES = "Moved: ranks from the first list to the second; +2 is two ranks higher in the second list."
+_RATE = "rankgate rate pool.csv -o ratings.jsonl\nrankgate resolve ratings.jsonl -o judgments.csv\n"
+_RATE_IN_BROWSER = """\
+rankgate store init --store judging.db
+rankgate store import pool.csv --project judging --batch first --store judging.db
+rankgate serve --store judging.db
+rankgate resolve all --project judging --store judging.db -o judgments.csv"""
 
 
-@dataclass(frozen=True)
-class JudgingPlan:
-    """The pairs to judge first: the first documents of queries drawn among those that changed.
-
-    Attributes:
-        depth: the number of first documents of both lists.
-        changed: the number of queries whose first documents changed.
-        queries: the number of queries to draw.
-        pairs: about how many pairs of a query and a document these have.
-    """
-
-    depth: int
-    changed: int
-    queries: int
-    pairs: int
-
-    @classmethod
-    def from_changes(cls, changes: pl.DataFrame) -> JudgingPlan | None:
-        """The plan for the changes between two runs; None if no list changed."""
-        for depth in _DEPTHS:
-            changed = changes.filter(pl.col("first_change") <= depth)
-            if len(changed):
-                new = changed["new_in_3" if depth == _DEPTHS[0] else "new_in_10"].to_numpy().mean()
-                pairs_of_query = depth + float(new)
-                drawn = min(len(changed), max(MIN_QUERIES, round(PAIRS_TO_JUDGE / pairs_of_query)))
-                return cls(depth, len(changed), drawn, round(drawn * pairs_of_query))
-        return None
-
-    def commands(self, runs: Sequence[str], verb: str = "gate") -> list[str]:
-        """The commands from the runs to a verdict, for the terminal."""
-        pool = ["--depth", str(self.depth), "--queries", str(self.queries), "--query-sampling", "changed"]
-        return [
-            *_rating_commands(runs, pool),
-            join(["rankgate", verb, "judgments.csv", *runs, "-m", f"nDCG@{self.depth}"]),
-        ]
-
-
-def _rating_commands(runs: Sequence[str], pool_options: Sequence[str]) -> list[str]:
-    return [
-        join(["rankgate", "pool", *runs, *pool_options, "-o", "pool.csv"]),
-        "rankgate rate pool.csv -o ratings.jsonl",
-        "rankgate resolve ratings.jsonl -o judgments.csv",
-    ]
-
-
-BROWSER_COMMANDS = (
-    "rankgate store init --store judging.db",
-    "rankgate store import pool.csv --project judging --batch first --store judging.db",
-    "rankgate serve --store judging.db",
-    "rankgate resolve all --project judging --store judging.db -o judgments.csv",
-)
-"""What replaces ``rate`` and ``resolve`` for raters with a browser."""
-
-
-def changes_document(result: RankSimilarity, runs: Sequence[str], verb: str) -> Document:
+def changes_document(result: RankSimilarity, paths: Sequence[str], verb: str) -> Document:
     """What changed, what that can and cannot tell, and the commands that lead to a verdict.
 
     Args:
         result: the similarity of the two runs.
-        runs: their paths, the baseline first.
+        paths: their paths, the baseline first.
         verb: the last command, ``gate`` or ``compare``.
     """
-    plan = JudgingPlan.from_changes(result.changes)
     status = "inconclusive" if verb == "gate" else ""
-    title = f"no judgments yet; how {result.second} differs from {result.first}"
-    title = title if status else title[0].upper() + title[1:]
+    title = f"{'no' if status else 'No'} judgments yet; how {result.second} differs from {result.first}"
+    first_change = result.changes["first_change"]
+    depth = 3 if (first_change <= 3).any() else _SHOWN_DEPTH
+    changed = result.changes.filter(first_change <= depth)
     notices = NOTICES.blocks(result)
-    if plan is None:
-        same = f"All {count_noun(result.queries, 'list')} are the same: no judgment can separate these runs."
-        return make_document(title, *notices, lead=(same,), status=status)
-    changed = View("changes", "largest changes", row_filter=pl.col("first_change").is_not_null(), first=5)
+    if changed.is_empty():
+        same = f"The first {depth} documents of all lists are the same: judging them separates no runs."
+        return make_document(title, *notices, lead=(result.change_sentence, same), status=status)
+    runs = join(paths)
+    of_query = depth + float(changed[f"new_in_{depth}"].to_numpy().mean())
+    drawn = min(len(changed), max(MIN_QUERIES, round(PAIRS_TO_JUDGE / of_query)))
+    more = (
+        f"If these do not settle it, the verdict says how much is missing. Make --queries larger, at most "
+        f"{len(changed):,}: the new pool contains the old one, and rate asks only for what is new. Choose "
+        "the number once, and gate again when all are judged: looking after every few pairs makes a chance "
+        "result more likely than the verdict states."
+    )
+    if drawn == len(changed):
+        more = (
+            f"These are all queries that changed, and fewer than {MIN_QUERIES} decide nothing: if they do not "
+            "settle it, add queries to both runs."
+        )
     return make_document(
         title,
-        *changed.blocks(result),
+        *View("changes", "largest changes", row_filter=first_change.is_not_null(), first=5).blocks(result),
         *notices,
         "This shows where the lists differ, and how far. It cannot show which list is better: that takes "
         "judgments of the documents in which they differ.",
-        f"Judge about {plan.pairs} pairs first: the first {count_noun(plan.depth, 'document')} of "
-        f"{plan.queries:,} of the {count_noun(plan.changed, 'query')} that changed there, drawn at random. "
-        "The verdict is then about the queries that changed; the others gain and lose nothing there.",
-        Code("\n".join(plan.commands(runs, verb))),
+        f"Judge about {round(drawn * of_query)} pairs first: the first {depth} documents of {drawn:,} of the "
+        f"{count_noun(len(changed), 'query')} that changed there, drawn at random. The verdict is then about "
+        "the queries that changed; the others gain and lose nothing there.",
+        Code(
+            f"rankgate pool {runs} --depth {depth} --queries {drawn} --query-sampling changed -o pool.csv\n"
+            f"{_RATE}rankgate {verb} judgments.csv {runs} -m nDCG@{depth}"
+        ),
         "In a browser instead of the second and third line (needs pip install 'rankgate[serve]'):",
-        Code("\n".join(BROWSER_COMMANDS)),
-        _more_sentence(plan),
-        f"Both lists side by side: {join(['rankgate', 'open', *runs])}",
+        Code(_RATE_IN_BROWSER),
+        more,
+        f"Both lists side by side: rankgate open {runs}",
         lead=(result.change_sentence,),
         status=status,
     )
 
 
-def _more_sentence(plan: JudgingPlan) -> str:
-    if plan.queries == plan.changed:
-        few = f"Fewer than {MIN_QUERIES} queries decide nothing. " if plan.queries < MIN_QUERIES else ""
-        return f"{few}These are all queries that changed; if they do not settle it, add queries to both runs."
-    return (
-        f"If these do not settle it, the verdict says how much is missing. Make --queries larger, at most "
-        f"{plan.changed:,}: the new pool contains the old one, and rate asks only for what is new. Choose "
-        "the number once, and gate again when all are judged: looking after every few pairs makes a chance "
-        "result more likely than the verdict states."
-    )
-
-
 def one_run_document(run: Run, path: str) -> Document:
     """What one set of answers needs for its first number, and for a later verdict."""
-    depth = _DEPTHS[0]
-    queries = run.table["query_id"].n_unique()
-    drawn = min(queries, PAIRS_TO_JUDGE // depth)
-    metric = ["-m", f"nDCG@{depth}"]
-    pool = ["--depth", str(depth), "--queries", str(drawn)]
-    commands = [
-        *_rating_commands([path], pool),
-        join(["rankgate", "eval", "judgments.csv", path, *metric]),
-        join(["rankgate", "baseline", "save", "today", "judgments.csv", path, *metric]),
-    ]
+    queries, run_path = run.table["query_id"].n_unique(), quote_word(path)
+    drawn = min(queries, PAIRS_TO_JUDGE // 3)
     return make_document(
-        f"One set of answers, {path}: {count_noun(queries, 'query')}, no judgments yet",
-        f"Judge about {PAIRS_TO_JUDGE} pairs for the first number: the first {depth} documents of {drawn} "
-        "queries, drawn at random. The last line keeps it as the baseline of later gates.",
-        Code("\n".join(commands)),
+        f"one set of answers, {path}: {count_noun(queries, 'query')}, no judgments yet",
+        f"Judge about {PAIRS_TO_JUDGE} pairs for the first number: the first 3 documents of {drawn} queries, "
+        "drawn at random. The last line keeps it as the baseline of later gates.",
+        Code(
+            f"rankgate pool {run_path} --depth 3 --queries {drawn} -o pool.csv\n{_RATE}"
+            f"rankgate eval judgments.csv {run_path} -m nDCG@3\n"
+            f"rankgate baseline save today judgments.csv {run_path} -m nDCG@3"
+        ),
         "With the answers of the changed system in a second file, see what changed, then gate:",
-        Code(join(["rankgate", "gate", path, "NEW_RUN"])),
+        Code(f"rankgate gate {run_path} NEW_RUN"),
         status="inconclusive",
     )
 
@@ -210,33 +162,29 @@ def lists_document(
         documents: the texts of documents, by id.
     """
     rows = () if qrels is None else qrels.table.select("query_id", "doc_id", "grade").iter_rows()
-    known = _Known(
-        {(query, document): grade for query, document, grade in rows}, texts or {}, documents or {}
-    )
-    (name, first), *others = [(run.name, _first_documents(run)) for run in runs]
+    grades = {(query, document): grade for query, document, grade in rows}
+    known = _Known(grades, texts or {}, documents or {})
+    first, *others = runs
+    lists = _first_documents(first)
+    beside = [
+        (other.name, _query_order(first, other), _first_documents(other), f"{other.name} beside {first.name}")
+        for other in others
+    ]
+    best = _best_documents(grades)
+    beside = beside or [("judgments, best first" if best else "", sorted(lists), best, first.name)]
     sections = []
-    for position, (other_name, second) in enumerate(others):
-        order = _query_order(runs[0], runs[position + 1])
-        shown = order[: max(1, _SHOWN_QUERIES // len(others))]
-        names = (name, other_name)
-        pairs = [_list_pair(f"q{position}", query, names, first, second, known) for query in shown]
-        heading = f"{len(pairs):,} of {count_noun(len(order), 'query')}, the largest change first"
-        blocks = (_MOVES, QueryLists(heading, tuple(pairs)))
-        title = f"{other_name} beside {name}"
-        sections.append(Section(f"lists-{position}", title, blocks, other_name))
-    if not others:
-        best = _best_documents(known.grades)
-        names = (name, "judgments, best first" if best else "")
-        shown = sorted(first)[:_SHOWN_QUERIES]
-        pairs = [_list_pair("q", query, names, first, best, known, moving=False) for query in shown]
-        heading = f"{len(pairs):,} of {count_noun(len(first), 'query')}"
-        sections = [Section("lists", name, (QueryLists(heading, tuple(pairs)),), "Lists")]
-    lead = [rank_similarity(*runs).change_sentence] if len(runs) == 2 else []
-    lead.append(
-        "A grade – is unjudged." if known.grades else "There are no judgments, so there are no grades."
-    )
-    title = " and ".join(run.name for run in runs) if len(runs) < 3 else count_noun(len(runs), "run")
-    return Document(f"Lists of {title}", "", tuple(lead), tuple(sections))
+    for position, (name, order, other_lists, title) in enumerate(beside):
+        pairs = [
+            _list_pair((f"q{position}", query), (first.name, name), (lists, other_lists), known, bool(others))
+            for query in order[: max(1, _SHOWN_QUERIES // len(beside))]
+        ]
+        heading = f"{len(pairs):,} of {count_noun(len(order), 'query')}{', the largest change first' * bool(others)}"
+        blocks = nonempty_blocks((_MOVES * bool(others), QueryLists(heading, tuple(pairs))))
+        sections.append(Section(f"lists-{position}", title, blocks, name or first.name))
+    lead = [rank_similarity(first, *others).change_sentence] if len(others) == 1 else []
+    lead.append("A grade – is unjudged." if grades else "There are no judgments, so there are no grades.")
+    names = " and ".join(run.name for run in runs) if len(runs) < 3 else count_noun(len(runs), "run")
+    return Document(f"Lists of {names}", "", tuple(lead), tuple(sections))
 
 
 def lists_page(paths: Sequence[str], collection: Collection) -> str:
@@ -292,17 +240,15 @@ def _best_documents(grades: Mapping[tuple[str, str], float]) -> Lists:
 
 
 def _list_pair(
-    prefix: str,
-    query: str,
+    place_and_query: tuple[str, str],
     names: tuple[str, str],
-    first_lists: Lists,
-    second_lists: Lists,
+    lists: tuple[Lists, Lists],
     known: _Known,
-    *,
-    moving: bool = True,
+    moving: bool,  # noqa: FBT001 - of this module
 ) -> ListPair:
-    """Both lists of a query; `moving` ones with the ranks that documents rise in the second."""
-    first, second = first_lists.get(query, ()), second_lists.get(query, ())
+    """Both lists of a query; with `moving` also the ranks that documents rise in the second."""
+    place, query = place_and_query
+    first, second = (table.get(query, ()) for table in lists)
     moves = dict.fromkeys(first, "gone") | dict.fromkeys(second, "new") if moving and first and second else {}
     for document in moves.keys() & {*first} & {*second}:
         rise = first.index(document) - second.index(document)
@@ -319,14 +265,12 @@ def _list_pair(
         ]
         for documents in (first, second)
     ]
-    pairs = enumerate(zip_longest(*columns), 1)
-    new = count_noun(len({*second} - {*first}), "new document") if moves else ""
     return ListPair(
-        f"{prefix}-{quote(query, safe='')}",
+        f"{place}-{quote(query, safe='')}",
         query,
         known.texts.get(query, ""),
-        new,
+        count_noun(len({*second} - {*first}), "new document") if moves else "",
         names,
-        tuple((rank, left, right) for rank, (left, right) in pairs),
+        tuple((rank, *pair) for rank, pair in enumerate(zip_longest(*columns), 1)),
         max(known.grades.values(), default=0.0),
     )

@@ -57,7 +57,7 @@ def show_runs(
         UsageError: the output cannot be written.
     """
     runs = [collection.run(path) for path in paths]
-    similarity = rank_similarity(*runs) if len(runs) == 2 else None
+    similarity = rank_similarity(runs[0], runs[1]) if len(runs) == 2 else None
     document = (
         one_run_document(runs[0], paths[0])
         if similarity is None

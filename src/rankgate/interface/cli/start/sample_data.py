@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 _QUERIES = (
     *("air fryer", "baby monitor", "backpack", "bike lock", "board game", "camping stove"),
@@ -88,49 +87,32 @@ _THINGS = (
     *("a database", "a server", "a certificate", "a queue", "a cluster", "a report", "a user account"),
     *("a dashboard", "a build", "a web hook"),
 )
-_RATED, _AGREED = 120, 0.95
+_AGREED = 0.95
 
 
 def retrieved_passages() -> dict[str, str]:
     """Questions with their passage, the passages of two retrievers, and grades of people and a model."""
     rng = random.Random(11)  # noqa: S311 - as above
     texts = [f"{task} {thing}" for task in _TASKS for thing in _THINGS]
-    passages = [f"manual-{n:03}" for n in range(1, len(texts) + 1)]
-    golden: list[dict[str, Any]] = [
-        {"query_id": f"q{n:03}", "question": f"How do I {text}?", "gold": [passage]}
-        for n, (text, passage) in enumerate(zip(texts, passages, strict=True), 1)
-    ]
-    retrieved: dict[str, list[dict[str, Any]]] = {"production": [], "candidate": []}
-    for row in golden:
-        others = rng.sample(passages, 40)
+    grades = "query_id,doc_id,grade\n"
+    files = {"queries.csv": "query_id,text\n", "passages.csv": "doc_id,text\n", "people.csv": grades}
+    files |= {"model.csv": grades, "gold.jsonl": ""}
+    files |= {"retrieved/production.jsonl": "", "retrieved/candidate.jsonl": ""}
+    for n, text in enumerate(texts):
+        query, gold, question = f"q{n:03}", f"manual-{n:03}", f"How do I {text}?"
+        files["queries.csv"] += f"{query},{question}\n"
+        files["passages.csv"] += f"{gold},To {text}\n"
+        files["gold.jsonl"] += json.dumps({"query_id": query, "question": question, "gold": [gold]}) + "\n"
+        others = [f"manual-{other:03}" for other in rng.sample(range(len(texts)), 40)]
         for name, noise in (("production", 0.8), ("candidate", 0.4)):
-            score = {passage: rng.random() for passage in others} | {row["gold"][0]: 1 + rng.gauss(0, noise)}
-            found = sorted(score, key=lambda passage: -score[passage])[:_SHOWN]
-            chunks = [{"chunk_id": passage, "score": round(score[passage], 4)} for passage in found]
-            retrieved[name].append({"query_id": row["query_id"], "chunks": chunks})
-    grades: dict[str, list[str]] = {
-        "people": ["query_id,doc_id,grade\n"],
-        "model": ["query_id,doc_id,grade\n"],
-    }
-    for row in retrieved["production"][:_RATED]:
-        passage = row["chunks"][0]["chunk_id"]
-        relevant = int([passage] in [gold["gold"] for gold in golden if gold["query_id"] == row["query_id"]])
-        judged = relevant if rng.random() < _AGREED else 1 - relevant
-        grades["people"].append(f"{row['query_id']},{passage},{relevant}\n")
-        grades["model"].append(f"{row['query_id']},{passage},{judged}\n")
-    return {
-        "gold.jsonl": _json_lines(golden),
-        "queries.csv": "query_id,text\n"
-        + "".join(f"{row['query_id']},{row['question']}\n" for row in golden),
-        "passages.csv": "doc_id,text\n"
-        + "".join(f"{passage},To {text}\n" for passage, text in zip(passages, texts, strict=True)),
-        **{f"retrieved/{name}.jsonl": _json_lines(rows) for name, rows in retrieved.items()},
-        **{f"{name}.csv": "".join(lines) for name, lines in grades.items()},
-    }
-
-
-def _json_lines(rows: Sequence[Mapping[str, object]]) -> str:
-    return "".join(f"{json.dumps(row)}\n" for row in rows)
+            score = {passage: rng.random() for passage in others} | {gold: 1.4 + rng.gauss(0, noise)}
+            shown = sorted(score, key=lambda passage: -score[passage])[:_SHOWN]
+            chunks = [{"chunk_id": passage, "score": round(score[passage], 4)} for passage in shown]
+            files[f"retrieved/{name}.jsonl"] += json.dumps({"query_id": query, "chunks": chunks}) + "\n"
+        grade = int(shown[0] == gold)
+        files["people.csv"] += f"{query},{shown[0]},{grade}\n"
+        files["model.csv"] += f"{query},{shown[0]},{grade if rng.random() < _AGREED else 1 - grade}\n"
+    return files
 
 
 def _query_id(text: str) -> str:
