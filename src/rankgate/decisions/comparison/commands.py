@@ -26,7 +26,6 @@ from rankgate.core.console.terminal_output import (
 from rankgate.core.errors import UsageError
 from rankgate.core.present.document_forms import render_text
 from rankgate.core.present.write_results import FORMS
-from rankgate.data.collection import Collection
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.documents.comparison_document import WORST, query_document
 from rankgate.decisions.comparison.inference import Test
@@ -35,6 +34,7 @@ from rankgate.measurement.collection_options import of_collection, seeds_of
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command, Decorator
+    from rankgate.data.collection import Collection
     from rankgate.measurement.evaluation.scores import Scores
 
 
@@ -176,8 +176,7 @@ def _show_unlabelled(function: Command) -> Command:
 
             paths = [str(qrels), str(baseline)]
             if are_runs(paths):
-                runs = Collection(columns=options["columns"])
-                show_runs(paths, "compare", runs, options["form"], options["output"])
+                show_runs(paths, "compare", options)
                 return None
         return function(*args, qrels=qrels, baseline=baseline, candidates=candidates, **options)
 

@@ -37,7 +37,6 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present import write_results
 from rankgate.core.present.write_results import FORMS
 from rankgate.core.present.write_results import FORMS as CHECK_FORMS
-from rankgate.data.collection import Collection
 from rankgate.data.score_parts import Need
 from rankgate.decisions.comparison import commands as comparing
 from rankgate.decisions.comparison.reported_systems import VALUE_SUPPLY
@@ -54,6 +53,7 @@ from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command
+    from rankgate.data.collection import Collection
     from rankgate.decisions.gating.verdict import Verdict
     from rankgate.measurement.scoring import Convention
     from rankgate.store.stored_project import StoredProject
@@ -179,14 +179,7 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
         runs = [str(path) for path in systems]
     if not runs:
         return first, second, None
-    if options["form"] not in FORMS:
-        raise UsageError(
-            f"--format {options['form']} needs a verdict, and a verdict needs judgments; see without it what "
-            "to judge.",
-            code="missing-input",
-        )
-    collection = Collection(columns=options["columns"])
-    show_runs(runs, "gate", collection, options["form"], options["output"], opened=options["opened"])
+    show_runs(runs, "gate", options)
     raise click.exceptions.Exit(3)
 
 

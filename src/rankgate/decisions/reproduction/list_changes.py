@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.frozen import dataclass
 from rankgate.core.present.document_model import (
     Code,
     Document,
@@ -80,10 +79,10 @@ def changes_document(result: RankSimilarity, paths: Sequence[str], verb: str) ->
     of_query = depth + float(changed[f"new_in_{depth}"].to_numpy().mean())
     drawn = min(len(changed), max(MIN_QUERIES, round(PAIRS_TO_JUDGE / of_query)))
     more = (
-        f"If these do not settle it, the verdict says how much is missing. Make --queries larger, at most "
-        f"{len(changed):,}: the new pool contains the old one, and rate asks only for what is new. Choose "
-        "the number once, and gate again when all are judged: looking after every few pairs makes a chance "
-        "result more likely than the verdict states."
+        "If these do not settle it, the verdict says how much is missing. Make --queries larger, at most "
+        f"{len(changed):,}: the new pool contains the old one, and rate asks only for what is new. Choose the "
+        "number once, and gate again when all are judged: looking after every few pairs makes a chance result "
+        "more likely than the verdict states."
     )
     if drawn == len(changed):
         more = (
@@ -131,21 +130,6 @@ def one_run_document(run: Run, path: str) -> Document:
     )
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What is known of queries and documents, for the lists of a page.
-
-    Attributes:
-        grades: the judgments, by query and document.
-        texts: the texts of queries, by id.
-        documents: the texts of documents, by id.
-    """
-
-    grades: Mapping[tuple[str, str], float]
-    texts: Mapping[str, str]
-    documents: Mapping[str, str]
-
-
 def lists_document(
     runs: Sequence[Run],
     qrels: Qrels | None = None,
@@ -155,33 +139,50 @@ def lists_document(
     """The lists of all queries, those of each further run beside those of the first one.
 
     Args:
-        runs: one run or more, the baseline first; one alone is shown beside the judged documents,
-            the best first.
+        runs: one run or more, the baseline first.
         qrels: judgments, for grades.
         texts: the texts of queries, by id.
         documents: the texts of documents, by id.
     """
     rows = () if qrels is None else qrels.table.select("query_id", "doc_id", "grade").iter_rows()
     grades = {(query, document): grade for query, document, grade in rows}
-    known = _Known(grades, texts or {}, documents or {})
     first, *others = runs
     lists = _first_documents(first)
     beside = [
         (other.name, _query_order(first, other), _first_documents(other), f"{other.name} beside {first.name}")
         for other in others
-    ]
-    best = _best_documents(grades)
-    beside = beside or [("judgments, best first" if best else "", sorted(lists), best, first.name)]
-    sections = []
-    for position, (name, order, other_lists, title) in enumerate(beside):
-        pairs = [
-            _list_pair((f"q{position}", query), (first.name, name), (lists, other_lists), known, bool(others))
-            for query in order[: max(1, _SHOWN_QUERIES // len(beside))]
+    ] or [("", sorted(lists), {}, first.name)]
+    best = max(grades.values(), default=0.0)
+
+    def list_pair(place: int, query: str, name: str, other_lists: Lists) -> ListPair:
+        pair = (lists.get(query, ()), other_lists.get(query, ()))
+        moves = _moves(*pair)
+        columns = [
+            [
+                ListedDocument(
+                    document,
+                    grades.get((query, document)),
+                    moves.get(document, ""),
+                    (documents or {}).get(document, ""),
+                )
+                for document in documents_of_list
+            ]
+            for documents_of_list in pair
         ]
-        heading = f"{len(pairs):,} of {count_noun(len(order), 'query')}{', the largest change first' * bool(others)}"
-        blocks = nonempty_blocks((_MOVES * bool(others), QueryLists(heading, tuple(pairs))))
-        sections.append(Section(f"lists-{position}", title, blocks, name or first.name))
-    lead = [rank_similarity(first, *others).change_sentence] if len(others) == 1 else []
+        ranks = tuple((rank, *cells) for rank, cells in enumerate(zip_longest(*columns), 1))
+        new = count_noun(list(moves.values()).count("new"), "new document") if moves else ""
+        anchor = f"q{place}-{quote(query, safe='')}"
+        return ListPair(anchor, query, (texts or {}).get(query, ""), new, (first.name, name), ranks, best)
+
+    sections = []
+    for place, (name, order, other_lists, title) in enumerate(beside):
+        shown = order[: max(1, _SHOWN_QUERIES // len(beside))]
+        order_text = ", the largest change first" if others else ""
+        heading = f"{len(shown):,} of {count_noun(len(order), 'query')}{order_text}"
+        pairs = tuple(list_pair(place, query, name, other_lists) for query in shown)
+        blocks = nonempty_blocks((_MOVES if others else "", QueryLists(heading, pairs)))
+        sections.append(Section(f"lists-{place}", title, blocks, name or first.name))
+    lead = [rank_similarity(first, others[0]).change_sentence] if len(others) == 1 else []
     lead.append("A grade – is unjudged." if grades else "There are no judgments, so there are no grades.")
     names = " and ".join(run.name for run in runs) if len(runs) < 3 else count_noun(len(runs), "run")
     return Document(f"Lists of {names}", "", tuple(lead), tuple(sections))
@@ -232,45 +233,12 @@ def _first_documents(run: Run) -> Lists:
     return dict(table.group_by("query_id", maintain_order=True).agg("doc_id").iter_rows())
 
 
-def _best_documents(grades: Mapping[tuple[str, str], float]) -> Lists:
-    lists: dict[str, list[str]] = {}
-    for query, document in sorted(grades, key=lambda pair: (-grades[pair], pair)):
-        lists.setdefault(query, []).append(document)
-    return {query: documents[:_SHOWN_DEPTH] for query, documents in lists.items()}
-
-
-def _list_pair(
-    place_and_query: tuple[str, str],
-    names: tuple[str, str],
-    lists: tuple[Lists, Lists],
-    known: _Known,
-    moving: bool,  # noqa: FBT001 - of this module
-) -> ListPair:
-    """Both lists of a query; with `moving` also the ranks that documents rise in the second."""
-    place, query = place_and_query
-    first, second = (table.get(query, ()) for table in lists)
-    moves = dict.fromkeys(first, "gone") | dict.fromkeys(second, "new") if moving and first and second else {}
-    for document in moves.keys() & {*first} & {*second}:
+def _moves(first: Sequence[str], second: Sequence[str]) -> dict[str, str]:
+    """The ranks that documents rise from the first list to the second; empty if one has none."""
+    if not (first and second):
+        return {}
+    moves = dict.fromkeys(first, "gone") | dict.fromkeys(second, "new")
+    for document in {*first} & {*second}:
         rise = first.index(document) - second.index(document)
         moves[document] = f"{rise:+d}" if rise else ""
-    columns = [
-        [
-            ListedDocument(
-                document,
-                known.grades.get((query, document)),
-                moves.get(document, ""),
-                known.documents.get(document, ""),
-            )
-            for document in documents
-        ]
-        for documents in (first, second)
-    ]
-    return ListPair(
-        f"{place}-{quote(query, safe='')}",
-        query,
-        known.texts.get(query, ""),
-        count_noun(len({*second} - {*first}), "new document") if moves else "",
-        names,
-        tuple((rank, *pair) for rank, pair in enumerate(zip_longest(*columns), 1)),
-        max(known.grades.values(), default=0.0),
-    )
+    return moves

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.console.browser import open_page
 from rankgate.core.console.shared_options import write_output
 from rankgate.core.console.terminal_output import output_width, style_output
+from rankgate.core.errors import UsageError
 from rankgate.core.present import document_forms as forms
 from rankgate.core.present.pages.page import Links, document_page
 from rankgate.core.present.write_results import FORMS, to_json
+from rankgate.data.collection import Collection
 from rankgate.data.files.own_files import find_files, known_texts
 from rankgate.decisions.reproduction.list_changes import changes_document, lists_document, one_run_document
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 
 if TYPE_CHECKING:
-    from rankgate.data.collection import Collection
+    from rankgate.core.present.document_model import Document
 
 
 def are_runs(paths: Sequence[str]) -> bool:
@@ -33,29 +35,25 @@ def are_runs(paths: Sequence[str]) -> bool:
     return all(len(found) == 1 and found[0].has_run and not found[0].has_judgments for found in files)
 
 
-def show_runs(
-    paths: Sequence[str],
-    verb: str,
-    collection: Collection,
-    form: str,
-    output: str | None,
-    *,
-    opened: bool = False,
-) -> None:
+def show_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> None:
     """Print what one run needs, or what changed between two; the page has their lists side by side.
 
     Args:
         paths: one run or two, the baseline first.
         verb: the command that was called, ``gate`` or ``compare``.
-        collection: the names of columns of the runs, if any are stated.
-        form: one of `FORMS`; other forms of a verdict need one.
-        output: the file to write to.
-        opened: true to open the page in the browser too.
+        options: those of the command: columns, form, output, and of a gate opened.
 
     Raises:
         InputError: a run that cannot be read.
-        UsageError: the output cannot be written.
+        UsageError: a form that needs a verdict; the output cannot be written.
     """
+    form, output, opened = options["form"], options["output"], options.get("opened", False)
+    if form not in FORMS:
+        problem = (
+            f"--format {form} needs a verdict, and a verdict needs judgments; see without it what to judge."
+        )
+        raise UsageError(problem, code="missing-input")
+    collection = Collection(columns=options["columns"])
     runs = [collection.run(path) for path in paths]
     similarity = rank_similarity(runs[0], runs[1]) if len(runs) == 2 else None
     document = (
@@ -74,9 +72,12 @@ def show_runs(
     elif form == "json" and similarity is not None:
         write_output(to_json(similarity.to_dict()), output)
     else:
-        renderers = {"csv": forms.render_csv, "markdown": forms.render_markdown, "latex": forms.render_latex}
-        render = renderers.get(form if form in FORMS else "text")
-        text = forms.render_text(document, output_width(output)) if render is None else render(document)
-        write_output(style_output(text, "text" if render is None else form, output), output)
+        write_output(style_output(_render(document, form, output_width(output)), form, output), output)
     if opened:
         open_page(page)
+
+
+def _render(document: Document, form: str, width: int) -> str:
+    """A document as CSV, Markdown or LaTeX; else as text."""
+    renderers = {"csv": forms.render_csv, "markdown": forms.render_markdown, "latex": forms.render_latex}
+    return renderers[form](document) if form in renderers else forms.render_text(document, width)
