@@ -173,10 +173,10 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
     refuse_engine(paths)
     runs: Sequence[str] = paths if are_runs(paths) else ()
     if not runs and second is None and Path(first or ".").is_dir():
-        judgments, *systems = complete_inputs(first or ".")
+        judgments, baseline, *candidates = complete_inputs(first or ".")
         if judgments is not None:
-            return judgments, *systems
-        runs = [str(path) for path in systems]
+            return judgments, baseline, candidates[0]
+        runs = [str(path) for path in (baseline, *candidates)]
     if not runs:
         return first, second, None
     show_runs(runs, "gate", options)

@@ -221,8 +221,8 @@ def _ask_columns(guess: ColumnGuess) -> ColumnGuess:
         UsageError: it is not right.
     """
     columns, grades = dict(guess.columns), dict(guess.grades)
-    choices = {name: [*guess.examples] for name, column in columns.items() if column == UNKNOWN}
-    for name, names in (guess.alternatives | choices).items():
+    choices = {name: tuple(guess.examples) for name, column in columns.items() if column == UNKNOWN}
+    for name, names in [*guess.alternatives.items(), *choices.items()]:
         columns[name] = _choose(f"Which column is the {name.removesuffix('_id')}?", names)
     for label in [label for label, grade in grades.items() if grade is None]:
         grades[label] = click.prompt(f"Grade of the label {label!r}", type=click.INT, err=True)

@@ -13,6 +13,8 @@ from shlex import quote as quote_word
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import polars as pl
+
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.document_model import (
     Code,
@@ -80,18 +82,20 @@ def changes_document(result: RankSimilarity, paths: Sequence[str], verb: str) ->
     drawn = min(len(changed), max(MIN_QUERIES, round(PAIRS_TO_JUDGE / of_query)))
     more = (
         "If these do not settle it, the verdict says how much is missing. Make --queries larger, at most "
-        f"{len(changed):,}: the new pool contains the old one, and rate asks only for what is new. Choose the "
-        "number once, and gate again when all are judged: looking after every few pairs makes a chance result "
-        "more likely than the verdict states."
+        f"{len(changed):,}: the new pool contains the old one, and rate asks only for what is new. Choose "
+        "the number once, and gate again when all are judged: looking after every few pairs makes a "
+        "chance result more likely than the verdict states."
     )
     if drawn == len(changed):
         more = (
-            f"These are all queries that changed, and fewer than {MIN_QUERIES} decide nothing: if they do not "
-            "settle it, add queries to both runs."
+            "These are all queries that changed. If they do not settle it, or are fewer than "
+            f"{MIN_QUERIES}, add queries to both runs."
         )
     return make_document(
         title,
-        *View("changes", "largest changes", row_filter=first_change.is_not_null(), first=5).blocks(result),
+        *View("changes", "largest changes", row_filter=pl.col("first_change").is_not_null(), first=5).blocks(
+            result
+        ),
         *notices,
         "This shows where the lists differ, and how far. It cannot show which list is better: that takes "
         "judgments of the documents in which they differ.",
@@ -169,7 +173,8 @@ def lists_document(
             ]
             for documents_of_list in pair
         ]
-        ranks = tuple((rank, *cells) for rank, cells in enumerate(zip_longest(*columns), 1))
+        cells = enumerate(zip_longest(*columns), 1)
+        ranks = tuple((rank, first_cell, second_cell) for rank, (first_cell, second_cell) in cells)
         new = count_noun(list(moves.values()).count("new"), "new document") if moves else ""
         anchor = f"q{place}-{quote(query, safe='')}"
         return ListPair(anchor, query, (texts or {}).get(query, ""), new, (first.name, name), ranks, best)
