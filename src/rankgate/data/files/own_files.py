@@ -89,8 +89,6 @@ class OwnFile:
         """The path, and how much it holds."""
         if self.guess is not None:
             return f"{self.path} (its columns are a guess)"
-        if not (self.has_judgments or self.has_run):
-            return self.path
         if self.contents.qrels is not None:
             table = self.contents.qrels.table
             counts = f"{len(table):,} of {count_noun(table['query_id'].n_unique(), 'query')}"
@@ -245,11 +243,11 @@ class Respelling:
 
     Attributes:
         rules: the spelling, as ``--ids`` takes it.
-        question: what differs, with an example.
+        fact: what differs, with an example.
     """
 
     rules: str
-    question: str
+    fact: str
 
 
 def match_ids(collection: Collection, runs: Sequence[str]) -> Respelling | None:
@@ -263,7 +261,7 @@ def match_ids(collection: Collection, runs: Sequence[str]) -> Respelling | None:
     qrels = collection.qrels()
     tables = [collection.run(path).table.select("query_id", "doc_id").unique() for path in runs]
     rules: list[str] = []
-    questions: list[str] = []
+    facts: list[str] = []
     for column, prefix, kind in (("query_id", "", "query"), ("doc_id", "doc=", "document")):
         for table in tables:
             match = IdMatch.from_ids(qrels.table[column], table[column])
@@ -271,9 +269,9 @@ def match_ids(collection: Collection, runs: Sequence[str]) -> Respelling | None:
             if match.verdict == "not" and match.near and unmatched:
                 rules += [prefix + name for name in match.spelling]
                 left, right = match.near_examples[0]
-                questions.append(
-                    f"{count_noun(match.near, f'{kind} id')} of judgments and runs are the same "
-                    f"{match.change}, as {left!r} and {right!r}"
+                facts.append(
+                    f"{count_noun(match.near, f'{kind} id')} of judgments and runs differ only in spelling "
+                    f"({left!r} and {right!r})"
                 )
                 break
-    return Respelling(",".join(rules), "; ".join(questions)) if rules else None
+    return Respelling(",".join(rules), "; ".join(facts)) if rules else None

@@ -75,8 +75,10 @@ class OwnInputs:
     @property
     def lines(self) -> list[str]:
         """What was found, a line each for judgments, runs and saved baselines."""
+        has_collection = any(file.path == self.folder for file in self.judged)
+        judged = str(Path(self.folder, FILE)) if has_collection else _list_files(self.judged)
         saved = [f"saved baselines: {', '.join(self.saved)}"] if self.saved else []
-        return [f"judgments: {_list_files(self.judged)}", f"runs: {_list_files(self.runs)}", *saved]
+        return [f"judgments: {judged}", f"runs: {_list_files(self.runs)}", *saved]
 
     def guess(self, file: OwnFile) -> ColumnGuess | None:
         """The columns of judgments and runs together, where their names are a guess."""
@@ -205,7 +207,7 @@ def _write_collection(inputs: OwnInputs, file: OwnFile) -> None:
         lines += guess.lines[guess.lines.index("[collection]") + 1 :]
     collection = _collection(file, guess)
     ids, sparse = match_ids(collection, [run.path for run in inputs.runs]), _sparse_advice(collection)
-    if ids is not None and click.confirm(f"{ids.question}: match them?", default=True, err=True):
+    if ids is not None and click.confirm(f"{ids.fact}: match them?", default=True, err=True):
         lines.append(f"ids = {json.dumps(ids.rules, ensure_ascii=False)}")
     question = f"Judgments are {sparse}. Are these the known answers only, and others may be right too?"
     if sparse and click.confirm(question, default=True, err=True):

@@ -218,7 +218,7 @@ def lists_page(paths: Sequence[str], collection: Collection) -> str:
         collection = collection.filled(Collection(judgments.path))
         if ids := match_ids(collection, runs):
             raise InputError(
-                f"{ids.question}; match them with --ids {ids.rules}.", source=judgments.path, code=DO_NOT_FIT
+                f"{ids.fact}; match them with --ids {ids.rules}.", source=judgments.path, code=DO_NOT_FIT
             )
         qrels = collection.qrels()
     texts, documents = known_texts(files)
