@@ -12,7 +12,7 @@ import tomllib
 import pytest
 
 from rankgate.data.files.own_files import find_files, known_texts
-from rankgate.decisions.gating import own_inputs
+from rankgate.decisions.gating import question_commands
 from support.pasting import paste, printed_lines
 
 LABELS = {3: "Exact", 2: "Substitute", 1: "Complement", 0: "Irrelevant"}
@@ -55,7 +55,7 @@ def test_without_a_terminal_the_lines_to_copy_work(run):
 
 
 def test_answers_on_a_terminal_are_kept_in_a_collection(shop, run, monkeypatch):
-    monkeypatch.setattr(own_inputs, "is_terminal", lambda: True)
+    monkeypatch.setattr(question_commands, "is_terminal", lambda: True)
     passed = run("gate", stdin=b"2\ny\ny\n")
     assert passed.code == 0, passed.err
     assert passed.out.startswith("PASS: new may replace old")
@@ -75,7 +75,7 @@ def test_answers_on_a_terminal_are_kept_in_a_collection(shop, run, monkeypatch):
 
 
 def test_a_refused_guess_writes_nothing(shop, run, monkeypatch):
-    monkeypatch.setattr(own_inputs, "is_terminal", lambda: True)
+    monkeypatch.setattr(question_commands, "is_terminal", lambda: True)
     refused = run("gate", stdin=b"2\nn\n")
     assert (refused.code, refused.error.code) == (2, "missing-column")
     assert not (shop / "collection.toml").exists()
@@ -173,3 +173,34 @@ def test_hostile_ids_stay_text(tmp_path, run):
     page = run("open", tmp_path / "a.run", "-o", "-").out
     assert "<script>x" not in page
     assert "&lt;script&gt;x" in page
+
+
+def test_a_folder_can_be_named_from_outside(shop, run, monkeypatch):
+    outside = shop / "old"
+    monkeypatch.chdir(outside)
+    refused = run("gate", "..")
+    assert (refused.code, refused.error.code) == (2, "missing-input")
+    lines = printed_lines(refused.err)
+    assert all(line.startswith("rankgate gate ../labels.csv ../") for line in lines)
+    assert {paste(run, line).code for line in lines} == {0, 1}
+    monkeypatch.setattr(question_commands, "is_terminal", lambda: True)
+    assert run("gate", "..", stdin=b"2\ny\ny\n").code == 0
+    assert tomllib.loads((shop / "collection.toml").read_text())["collection"]["judgments"] == "labels.csv"
+
+
+def test_known_answers_are_asked_for_and_kept(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gold.jsonl").write_text(
+        "".join(f'{{"query_id": "q{n}", "gold": ["d{n}"]}}\n' for n in range(12))
+    )
+    for name, rank in (("a", 1), ("b", 0)):
+        found = [[f"x{n}", f"d{n}"] if rank else [f"d{n}", f"x{n}"] for n in range(12)]
+        lines = (json.dumps({"query_id": f"q{n}", "retrieved": ids}) + "\n" for n, ids in enumerate(found))
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines))
+    refused = run("gate")
+    assert "--selection sparse" in refused.err
+    (line,) = [line for line in printed_lines(refused.err) if " a.jsonl b.jsonl" in line]
+    assert paste(run, f"{line} --selection sparse -m RR").code == 0
+    monkeypatch.setattr(question_commands, "is_terminal", lambda: True)
+    assert run("gate", "-m", "RR", stdin=b"1\ny\n").code == 0
+    assert 'selection = "sparse"' in (tmp_path / "collection.toml").read_text()

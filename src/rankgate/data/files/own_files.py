@@ -35,25 +35,11 @@ _FEW_DOCUMENTS = 0.01  # share of the judged documents in runs, below which spel
 _MIN_QUERIES = 2  # fewer in each file of a folder: the folder has an engine's answer a file
 _MAX_GRADES = 12  # more different numbers are scores
 _OTHER_SUFFIXES = frozenset(
-    [
-        ".md",
-        ".rst",
-        ".toml",
-        ".yaml",
-        ".yml",
-        ".html",
-        ".htm",
-        ".pdf",
-        ".png",
-        ".svg",
-        ".py",
-        ".ipynb",
-        ".sh",
-        ".js",
-        ".lock",
-        ".log",
-        ".license",
-    ]
+    {".md", ".rst", ".toml", ".yaml", ".yml", ".html", ".htm", ".pdf", ".png", ".svg"}
+    | {".py", ".ipynb", ".sh", ".js", ".lock", ".log", ".license"}
+)
+_FOLDERS_OF_CODE = frozenset(
+    {"node_modules", "src", "test", "tests", "build", "dist", "target", "venv", "env"}
 )
 _JUDGED_COLUMNS = frozenset({"grade", "relevant"})
 
@@ -139,6 +125,7 @@ def _could_hold_data(path: Path) -> bool:
         name.startswith((".", "_", "readme"))
         or name.endswith((".meta.json", ".meta.jsonl", FIELDS_SUFFIX))
         or path.suffix.lower() in _OTHER_SUFFIXES
+        or (name in _FOLDERS_OF_CODE and path.is_dir())
     )
 
 

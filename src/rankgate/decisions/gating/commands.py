@@ -167,13 +167,14 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
         Exit: there are no judgments, and what changed was shown.
     """
     from rankgate.decisions.gating.own_inputs import complete_inputs, refuse_engine
+    from rankgate.decisions.gating.question_commands import ask, is_terminal
     from rankgate.decisions.reproduction.unlabelled_runs import are_runs, show_runs
 
     paths = [str(path) for path in (first, second) if path is not None]
     refuse_engine(paths)
     runs: Sequence[str] = paths if are_runs(paths) else ()
     if not runs and second is None and Path(first or ".").is_dir():
-        judgments, baseline, *candidates = complete_inputs(first or ".")
+        judgments, baseline, *candidates = complete_inputs(first or ".", ask if is_terminal() else None)
         if judgments is not None:
             return judgments, baseline, candidates[0]
         runs = [str(path) for path in (baseline, *candidates)]

@@ -1,27 +1,20 @@
-"""Find the inputs of a gate in a folder of one's own files, and ask for what files cannot tell.
+"""Find the inputs of a gate in a folder of one's own files.
 
-On a terminal the questions are asked and the answers kept in ``collection.toml``; elsewhere the
-error has the lines to copy. The baseline is never guessed.
+What files cannot tell is asked, or is an error with the lines to copy. The baseline is never guessed.
 """
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from itertools import permutations
 from pathlib import Path
 from shlex import join, quote
-
-import click
+from typing import TYPE_CHECKING
 
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.output_files import save_file
 from rankgate.data.collection import FILE, Collection
-from rankgate.data.column_guess import UNKNOWN, ColumnGuess
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.own_files import OwnFile, find_files, match_ids
 from rankgate.decisions.gating.saved.saved_baselines import FOLDER, list_baselines
@@ -29,10 +22,8 @@ from rankgate.measurement.description.description import summarise_judgments
 
 _MAX_SHOWN = 6
 
-
-def is_terminal() -> bool:
-    """True if questions can be asked and answered."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
+if TYPE_CHECKING:
+    from rankgate.data.column_guess import ColumnGuess
 
 
 @dataclass(frozen=True)
@@ -94,7 +85,7 @@ def _list_files(files: Sequence[OwnFile]) -> str:
     return ", ".join([*(file.summary for file in files[:_MAX_SHOWN]), *more]) or "none"
 
 
-def _collection(file: OwnFile, guess: ColumnGuess | None) -> Collection:
+def collection_of(file: OwnFile, guess: ColumnGuess | None) -> Collection:
     """The collection of a file, or of a folder with a collection's file."""
     if guess is None:
         return Collection.of(file.path)
@@ -102,14 +93,20 @@ def _collection(file: OwnFile, guess: ColumnGuess | None) -> Collection:
     return Collection(file.path, columns=dict(guess.columns), grades=grades)
 
 
-def _sparse_advice(collection: Collection) -> str:
+def sparse_advice(collection: Collection) -> str:
     """The evidence that judgments are a known answer or two of each query; empty without it."""
     advice = "" if collection.selection else summarise_judgments(collection.qrels()).selection_advice
     return advice if advice.startswith("sparse") else ""
 
 
-def complete_inputs(folder: str) -> tuple[str | None, ...]:
+def complete_inputs(
+    folder: str, ask: Callable[[OwnInputs], tuple[str | None, ...]] | None
+) -> tuple[str | None, ...]:
     """The arguments of a gate in a folder: judgments, None if it has none, then one or two systems.
+
+    Args:
+        folder: the folder.
+        ask: what asks a person, as `question_commands.ask`; None without a terminal.
 
     Raises:
         InputError: a file that cannot be read.
@@ -122,11 +119,11 @@ def complete_inputs(folder: str) -> tuple[str | None, ...]:
     if not paths or len(paths) + len(inputs.saved) < 2:
         raise UsageError(
             f"{folder}: a gate takes judgments, a baseline and a candidate; found {'; '.join(inputs.lines)}. "
-            "To see what a file holds:\n  rankgate describe FILE",
+            "rankgate describe FILE shows what a file holds.",
             code="missing-input",
         )
-    if is_terminal():
-        return _ask(inputs)
+    if ask is not None:
+        return ask(inputs)
     pairs = [(name, path) for name in inputs.saved for path in paths[:2]] + [*permutations(paths[:2], 2)]
     commands, advice = _commands_to_copy(inputs, pairs)
     if len(pairs) == len(commands) == 1 and "--" not in commands[0]:  # a saved baseline and one run
@@ -148,9 +145,9 @@ def _commands_to_copy(inputs: OwnInputs, pairs: Sequence[tuple[str, str]]) -> tu
         texts = [f" {line}" for line in guess.lines if line.startswith("--columns")] if guess else [""]
         ids = None
         if guess is None or guess.is_complete:
-            collection = _collection(file, guess)
+            collection = collection_of(file, guess)
             ids = match_ids(collection, [run.path for run in inputs.runs])
-            if sparse := _sparse_advice(collection):
+            if sparse := sparse_advice(collection):
                 advice = f"\nJudgments are {sparse}: if others may be right too, add --selection sparse."
         options = f" --ids {quote(ids.rules)}" if ids else ""
         commands += [
@@ -159,83 +156,6 @@ def _commands_to_copy(inputs: OwnInputs, pairs: Sequence[tuple[str, str]]) -> tu
             for pair in pairs
         ]
     return commands or [join(["rankgate", "gate", *pair]) for pair in pairs], advice
-
-
-def _ask(inputs: OwnInputs) -> tuple[str | None, ...]:
-    """Ask on the terminal; write the collection's file, and return the arguments of the gate.
-
-    Without judgments they are None, and no file is written.
-
-    Raises:
-        InputError: a file that cannot be read as answered.
-        UsageError: the columns are not as guessed; the file cannot be written.
-    """
-    click.echo("\n".join(inputs.lines), err=True)
-    paths = [file.path for file in inputs.runs]
-    baseline = _choose("Which is the baseline, the system in use today?", [*inputs.saved, *paths])
-    others = [path for path in paths if path != baseline]
-    candidate = _choose("Which is the candidate, the system that should replace it?", others)
-    if not inputs.judged:
-        return None, baseline, candidate
-    judgments = _choose("Which file has the judgments?", [file.path for file in inputs.judged])
-    (file,) = [file for file in inputs.judged if file.path == judgments]
-    if file.path != inputs.folder:
-        runs = tuple(file for file in inputs.runs if file.path in {baseline, candidate})
-        _write_collection(replace(inputs, runs=runs), file)
-    again = join(["rankgate", "gate", inputs.folder, baseline, candidate])
-    click.echo(f"next time: {again}\n", err=True)
-    return inputs.folder, baseline, candidate
-
-
-def _choose(question: str, names: Sequence[str]) -> str:
-    """The chosen name; a single one is not asked for."""
-    if len(names) == 1:
-        return names[0]
-    for number, name in enumerate(names, 1):
-        click.echo(f"  {number}  {name}", err=True)
-    number = click.prompt(question, type=click.IntRange(1, len(names)), prompt_suffix=" ", err=True)
-    return names[number - 1]
-
-
-def _write_collection(inputs: OwnInputs, file: OwnFile) -> None:
-    guess = inputs.guess(file)
-    path = Path(inputs.folder, FILE)
-    judgments = Path(file.path).relative_to(inputs.folder).as_posix()
-    lines = ["[collection]", f"judgments = {json.dumps(judgments, ensure_ascii=False)}"]
-    if guess is not None:
-        guess = _ask_columns(guess)
-        lines += guess.lines[guess.lines.index("[collection]") + 1 :]
-    collection = _collection(file, guess)
-    ids, sparse = match_ids(collection, [run.path for run in inputs.runs]), _sparse_advice(collection)
-    if ids is not None and click.confirm(f"{ids.fact}: match them?", default=True, err=True):
-        lines.append(f"ids = {json.dumps(ids.rules, ensure_ascii=False)}")
-    question = f"Judgments are {sparse}. Are these the known answers only, and others may be right too?"
-    if sparse and click.confirm(question, default=True, err=True):
-        lines.append('selection = "sparse"')
-    save_file(path, "\n".join(lines) + "\n")
-    click.echo(f"{path} written", err=True)
-
-
-def _ask_columns(guess: ColumnGuess) -> ColumnGuess:
-    """The guess with the answers to what it leaves open, after a confirmation of the others.
-
-    Raises:
-        UsageError: it is not right.
-    """
-    columns, grades = dict(guess.columns), dict(guess.grades)
-    choices = {name: tuple(guess.examples) for name, column in columns.items() if column == UNKNOWN}
-    for name, names in [*guess.alternatives.items(), *choices.items()]:
-        columns[name] = _choose(f"Which column is the {name.removesuffix('_id')}?", names)
-    for label in [label for label, grade in grades.items() if grade is None]:
-        grades[label] = click.prompt(f"Grade of the label {label!r}", type=click.INT, err=True)
-    answered = replace(guess, columns=columns, alternatives={}, grades=grades, examples={})
-    if not click.confirm(f"Read the tables with {answered.lines[0]}?", default=True, err=True):
-        raise UsageError(
-            "name the columns yourself, as in:\n  rankgate gate JUDGMENTS BASELINE CANDIDATE "
-            + answered.lines[0],
-            code="missing-column",
-        )
-    return answered
 
 
 def refuse_engine(paths: Sequence[str]) -> None:
