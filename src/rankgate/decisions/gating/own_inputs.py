@@ -20,10 +20,10 @@ from rankgate.data.files.own_files import OwnFile, find_files, match_ids
 from rankgate.decisions.gating.saved.saved_baselines import FOLDER, list_baselines
 from rankgate.measurement.description.description import summarise_judgments
 
-_MAX_SHOWN = 6
-
 if TYPE_CHECKING:
     from rankgate.data.column_guess import ColumnGuess
+
+_MAX_SHOWN = 6
 
 
 @dataclass(frozen=True)
