@@ -50,7 +50,7 @@ def test_printed_lines_lead_to_a_verdict(folder, run, verb, code):
     shown = run(verb, "old.run", "new.run")
     assert (shown.code, shown.err) == (code, "")
     assert "12 of 14 lists changed: 12 in the first 3 documents" in " ".join(shown.out.split())
-    pool_line, rate_line, resolve_line, verdict_line, *browser = printed_lines(shown.out)
+    pool_line, rate_line, resolve_line, verdict_line, *browser, open_line = printed_lines(shown.out)
     assert paste(run, pool_line).code == 0
     drawn = pl.read_csv(folder / "pool.csv")
     assert not {"q0", "q1"} & {*drawn["query"]}  # unchanged ones are not judged
@@ -60,6 +60,7 @@ def test_printed_lines_lead_to_a_verdict(folder, run, verb, code):
     assert verdict.code == 0
     if verb == "gate":
         assert verdict.out.startswith("PASS: new may replace old")
+    assert paste(run, open_line).code == 0
     store_init, store_import, serve, resolve = browser
     assert serve == "rankgate serve --store judging.db"
     for line in (store_init, store_import):
@@ -166,3 +167,17 @@ def test_one_judged_run_is_no_pair_of_runs(run, folder):
     (folder / "qrels.txt").write_text("q0 0 d0-0-1 1\n")
     refused = run("compare", "qrels.txt", "old.run")
     assert (refused.code, refused.error.code) == (2, "missing-input")
+
+
+def test_lines_keep_the_names_of_columns(tmp_path, run, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, order in (("old", 1), ("new", -1)):
+        rows = [f"q{n};d{n}-{k}-{k % 4};{order * k}\n" for n in range(12) for k in range(8)]
+        (tmp_path / f"{name} list.csv").write_text("customer;item;prediction\n" + "".join(rows))
+    columns = ("--columns", "query=customer,doc=item,score=prediction")
+    shown = run("gate", "old list.csv", "new list.csv", *columns)
+    assert shown.code == 3
+    for line in printed_lines(shown.out)[:3]:
+        assert paste(run, line, grade).code == 0
+    assert paste(run, printed_lines(shown.out)[3]).code in {0, 1, 3}
+    assert run("gate", "old list.csv", "new list.csv").error.code == "missing-column"

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from shlex import join
-from shlex import quote as quote_word
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -60,12 +58,12 @@ rankgate serve --store judging.db
 rankgate resolve all --project judging --store judging.db -o judgments.csv"""
 
 
-def changes_document(result: RankSimilarity, paths: Sequence[str], verb: str) -> Document:
+def changes_document(result: RankSimilarity, runs: str, verb: str) -> Document:
     """What changed, what that can and cannot tell, and the commands that lead to a verdict.
 
     Args:
         result: the similarity of the two runs.
-        paths: their paths, the baseline first.
+        runs: their paths, the baseline first, and the options to read them, as a shell takes them.
         verb: the last command, ``gate`` or ``compare``.
     """
     status = "inconclusive" if verb == "gate" else ""
@@ -76,8 +74,7 @@ def changes_document(result: RankSimilarity, paths: Sequence[str], verb: str) ->
     notices = NOTICES.blocks(result)
     if changed.is_empty():
         same = f"The first {depth} documents of all lists are the same: judging them separates no runs."
-        return make_document(title, *notices, lead=(result.change_sentence, same), status=status)
-    runs = join(paths)
+        return make_document(title, *notices, lead=(same,), status=status)
     of_query = depth + float(changed[f"new_in_{depth}"].to_numpy().mean())
     drawn = min(len(changed), max(MIN_QUERIES, round(PAIRS_TO_JUDGE / of_query)))
     more = (
@@ -109,18 +106,19 @@ def changes_document(result: RankSimilarity, paths: Sequence[str], verb: str) ->
         "In a browser instead of the second and third line (needs pip install 'rankgate[serve]'):",
         Code(_RATE_IN_BROWSER),
         more,
-        f"Both lists side by side: rankgate open {runs}",
+        "Both lists of every query, side by side in the browser:",
+        Code(f"rankgate open {runs}"),
         lead=(result.change_sentence,),
         status=status,
     )
 
 
-def one_run_document(run: Run, path: str) -> Document:
-    """What one set of answers needs for its first number, and for a later verdict."""
-    queries, run_path = run.table["query_id"].n_unique(), quote_word(path)
+def one_run_document(run: Run, run_path: str) -> Document:
+    """What one set of answers needs for its first number, and for a later verdict; `run_path` as above."""
+    queries = run.table["query_id"].n_unique()
     drawn = min(queries, PAIRS_TO_JUDGE // 3)
     return make_document(
-        f"one set of answers, {path}: {count_noun(queries, 'query')}, no judgments yet",
+        f"one set of answers, {run.name}: {count_noun(queries, 'query')}, no judgments yet",
         f"Judge about {PAIRS_TO_JUDGE} pairs for the first number: the first 3 documents of {drawn} queries, "
         "drawn at random. The last line keeps it as the baseline of later gates.",
         Code(

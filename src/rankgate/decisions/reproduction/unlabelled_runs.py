@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.console.browser import open_page
@@ -53,13 +54,13 @@ def show_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> No
             f"--format {form} needs a verdict, and a verdict needs judgments; see without it what to judge."
         )
         raise UsageError(problem, code="missing-input")
-    collection = Collection(columns=options["columns"])
+    columns = options["columns"]
+    collection = Collection(columns=columns)
+    words = join([*paths, *(["--columns", columns] if columns else [])])
     runs = [collection.run(path) for path in paths]
     similarity = rank_similarity(runs[0], runs[1]) if len(runs) == 2 else None
     document = (
-        one_run_document(runs[0], paths[0])
-        if similarity is None
-        else changes_document(similarity, paths, verb)
+        one_run_document(runs[0], words) if similarity is None else changes_document(similarity, words, verb)
     )
     page = ""
     if form == "html" or opened:
