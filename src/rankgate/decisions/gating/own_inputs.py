@@ -130,7 +130,9 @@ def complete_inputs(
         return inputs.judged[0].path, *pairs[0]
     raise UsageError(
         "\n  ".join([f"{folder}: which system is the baseline is for you to say. Found:", *inputs.lines])
-        + "\nRun the line with the system in use today first, the one that should replace it second:\n  "
+        + "\nRun the line with the system in use today first, the one that should replace it second"
+        + f" (any two of the {len(paths)} runs):\n  " * (len(paths) > 2)
+        + ":\n  " * (len(paths) <= 2)
         + "\n  ".join(commands)
         + advice,
         code="missing-input",
