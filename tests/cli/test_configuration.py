@@ -61,6 +61,17 @@ def test_the_policy_s_hash_does_not_cover_them(folder):
     assert read(folder / "rankgate.toml").sha256 == with_tables.sha256
 
 
+@pytest.mark.parametrize(("policy", "rules"), [(POLICY, {"RR": 0.1}), ("", {"RR": 0.02, "P@1": 0.02})])
+def test_a_gate_decides_by_the_rules_of_the_file_if_it_has_any(run, folder, policy, rules):
+    (folder / "rankgate.toml").write_text(TABLES + policy)
+    (folder / "new.run").write_text("1 Q0 a 1 2 n\n1 Q0 b 2 1 n\n")
+    verdict = json.loads(run("gate", "@qrels", "@old", "new.run", "--format", "json").out)
+    margins = {
+        rule["metric"]: rule["margin"] for rule in verdict["rules"] if rule["kind"] == "noninferiority"
+    }
+    assert margins == rules
+
+
 def test_config_names_the_line_of_each_value(run, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     settings = json.loads(run("config", "--format", "json").out)["settings"]

@@ -39,7 +39,7 @@ def followed(run, folder, kind, *options):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["trec", "online", "hybrid"])
+@pytest.mark.parametrize("kind", ["trec", "online", "hybrid", "rag"])
 def test_commands_of_the_readme_end_with_a_pass(run, tmp_path, monkeypatch, kind):
     monkeypatch.chdir(tmp_path)
     followed(run, tmp_path, kind)
@@ -77,7 +77,7 @@ def shell(lines, folder, **environment):
 
 @pytest.mark.slow
 @pytest.mark.bash
-@pytest.mark.parametrize(("kind", "ci"), [("search", "github"), ("recommender", "gitlab")])
+@pytest.mark.parametrize(("kind", "ci"), [("search", "github"), ("recommender", "gitlab"), ("rag", "github")])
 def test_what_the_readme_says_is_committed_is_enough_for_ci(run, tmp_path, monkeypatch, kind, ci):
     folder = tmp_path / "new"
     folder.mkdir()

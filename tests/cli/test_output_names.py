@@ -54,8 +54,8 @@ CALLS = {
 }
 """Each command that writes its result to a file, with what it needs."""
 
-OTHERS = {"plot", "rate", "sheet"}
-"""Commands with an output of their own kind: pictures, a journal, a folder of sheets."""
+OTHERS = {"open", "plot", "rate", "sheet"}
+"""Commands with an output of their own kind: a page, pictures, a journal, a folder of sheets."""
 
 READ = {
     "json": json.loads,

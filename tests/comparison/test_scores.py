@@ -299,8 +299,9 @@ def test_a_cell_that_is_empty_for_all_is_left_out_counted_and_shown(tmp_path, va
     assert compare(read_scores(path), "old", "new", "AP").metrics["n"][0] == 28
 
 
-def test_systems_and_metrics_that_are_not_there(table, run):
+def test_systems_and_metrics_that_are_not_there(table, run, monkeypatch):
     path, text = table
+    monkeypatch.chdir(path.parent)  # a gate without arguments looks for them in the folder
     path.write_text(text)
     arguments = ["compare", "--scores", str(path)]
     assert_refused(run(*arguments, "old", "nobody"), "unknown-system")

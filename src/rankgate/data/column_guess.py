@@ -118,6 +118,11 @@ class ColumnGuess:
     def _has_unknown(self) -> bool:
         return any(UNKNOWN in column.split(NAME_SEPARATOR) for column in self.columns.values())
 
+    @property
+    def is_complete(self) -> bool:
+        """True if every column and every grade is known."""
+        return not self._has_unknown and None not in self.grades.values()
+
     def problem(self, files: Sequence[str] = ()) -> str:
         """The advice that precedes the lines to copy."""
         if self.alternatives:

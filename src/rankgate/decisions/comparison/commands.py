@@ -166,6 +166,23 @@ def _read_scores(collection: Collection, tables: tuple[str, ...], directions: tu
     )
 
 
+def _show_unlabelled(function: Command) -> Command:
+    """Show what changed between two runs, where no judgments are given."""
+
+    @functools.wraps(function)
+    def with_labels(*args: Any, qrels: Any, baseline: Any, candidates: Any, **options: Any) -> object:
+        if qrels and baseline and not candidates and not (options["scores"] or options["project"]):
+            from rankgate.decisions.reproduction.unlabelled_runs import are_runs, show_runs
+
+            paths = [str(qrels), str(baseline)]
+            if are_runs(paths):
+                show_runs(paths, "compare", options)
+                return None
+        return function(*args, qrels=qrels, baseline=baseline, candidates=candidates, **options)
+
+    return with_labels
+
+
 @click.command("compare", cls=SectionedCommand)
 @click.argument("qrels", type=SYSTEM_OR_FILE, required=False)
 @click.argument("baseline", type=SYSTEM_OR_FILE, required=False)
@@ -206,6 +223,7 @@ def _read_scores(collection: Collection, tables: tuple[str, ...], directions: tu
 @with_record_option
 @shared_options.form(*FORMS)
 @shared_options.output
+@_show_unlabelled
 @system_names("baseline", "candidates")
 @of_collection("baseline", "candidates")
 @seeds_of("baseline", "candidates")
@@ -226,6 +244,8 @@ def compare_command(
     **settings: Any,
 ) -> None:
     """Compare each CANDIDATE run with the BASELINE, query by query.
+
+    Two runs without judgments show what changed, and what to judge.
 
     \b
     rankgate compare qrels.txt old.run new.run -m nDCG@10 -m RR

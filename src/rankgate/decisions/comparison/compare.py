@@ -354,7 +354,7 @@ def compare(
     collection = Collection.of(collection)
     two_files = isinstance(baseline, str | Path) and isinstance(collection.judgments, str | Path)
     if baseline is None or (two_files and isinstance(candidates, list | tuple | dict) and not candidates):
-        raise missing_input_error("compare", collection.judgments, baseline)
+        raise missing_input_error("compare")
     if any_on_spark(collection.judgments, baseline, candidates):
         comparisons: Comparisons = run_on_spark(
             "compare",

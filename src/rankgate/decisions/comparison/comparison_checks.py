@@ -6,8 +6,6 @@ judged by a model.
 
 from __future__ import annotations
 
-from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,25 +36,13 @@ if TYPE_CHECKING:
     from rankgate.decisions.comparison.paired_values import PairedFigures, PairedValues
 
 
-def missing_input_error(verb: str, *sources: object) -> UsageError:
-    """The error for too few inputs; for two files the commands that lead to judgments of them.
-
-    Args:
-        verb: the command, as in ``gate``.
-        sources: the inputs, in the place of judgments, the baseline, the candidate; None if missing.
-    """
-    paths = [source for source in sources if source is not None]
-    problem = "judgments, a baseline and a candidate are needed, or scores."
-    if len(paths) == 2 and all(isinstance(path, str | Path) for path in paths):
-        runs = " ".join(quote(str(path)) for path in paths)
-        problem += (
-            f" If these are two runs, name judgments before them: rankgate {verb} JUDGMENTS {runs}. If there "
-            "are none yet, see how far the lists differ, and judge first where they do:\n"
-            f"  rankgate rank-similarity {runs}\n"
-            f"  rankgate pool {runs} --depth 5 --order disagreement -o pool.csv\n"
-            "  rankgate rate pool.csv -o ratings.jsonl\n"
-            "  rankgate resolve ratings.jsonl -o judgments.csv"
-        )
+def missing_input_error(verb: str) -> UsageError:
+    """The error for too few inputs of ``gate`` or ``compare``."""
+    problem = (
+        f"judgments, a baseline and a candidate are needed (rankgate {verb} JUDGMENTS BASELINE CANDIDATE), "
+        f"or scores (--scores). Two runs without judgments show what changed: rankgate {verb} BASELINE "
+        "CANDIDATE."
+    )
     return UsageError(problem, code="missing-input")
 
 

@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -55,8 +57,9 @@ from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from rankgate.core.console.option_types import Command
     from rankgate.data.collection import Collection
     from rankgate.decisions.gating.verdict import Verdict
     from rankgate.measurement.scoring import Convention
@@ -163,6 +166,45 @@ def listed(form: str) -> None:
     print_result(service.SavedBaselines.from_baselines(*service.list_baselines()), form)
 
 
+def _complete_inputs(function: Command) -> Command:
+    """Find what is not named in the folder; without judgments, show what changed and exit with 3."""
+
+    @functools.wraps(function)
+    def with_inputs(*args: Any, qrels: Any, baseline: Any, candidate: Any, **options: Any) -> object:
+        is_open = candidate is None and not any(options[name] for name in ("scores", "project", "checked"))
+        if is_open:
+            qrels, baseline, candidate = _found_inputs(qrels, baseline, options)
+        return function(*args, qrels=qrels, baseline=baseline, candidate=candidate, **options)
+
+    return with_inputs
+
+
+def _found_inputs(first: str | None, second: str | None, options: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Judgments, baseline and candidate of a folder, or the arguments as they were.
+
+    Raises:
+        InputError: a file that cannot be read.
+        UsageError: the folder lacks something, or only a person knows it.
+        Exit: there are no judgments, and what changed was shown.
+    """
+    from rankgate.decisions.gating.own_inputs import complete_inputs, refuse_engine
+    from rankgate.decisions.gating.question_commands import ask, is_terminal
+    from rankgate.decisions.reproduction.unlabelled_runs import are_runs, show_runs
+
+    paths = [str(path) for path in (first, second) if path is not None]
+    refuse_engine(paths)
+    runs: Sequence[str] = paths if are_runs(paths) else ()
+    if not runs and second is None and Path(first or ".").is_dir():
+        judgments, baseline, *candidates = complete_inputs(first or ".", ask if is_terminal() else None)
+        if judgments is not None:
+            return judgments, baseline, candidates[0]
+        runs = [str(path) for path in (baseline, *candidates)]
+    if not runs:
+        return first, second, None
+    show_runs(runs, "gate", options)
+    raise click.exceptions.Exit(3)
+
+
 @click.command("gate", cls=SectionedCommand)
 @click.argument("qrels", type=SYSTEM_OR_FILE, required=False)
 @click.argument("baseline", type=BASELINE_OR_FILE, required=False)
@@ -220,6 +262,8 @@ def listed(form: str) -> None:
     is_flag=True,
     help="Show methods, hashes, the reasons of all rules and more losses, in text and Markdown.",
 )
+@click.option("--open", "opened", is_flag=True, help="Open the verdict as a page in the browser too.")
+@_complete_inputs
 @comparing.system_names("baseline", "candidate")
 @of_collection("baseline", "candidate", further=("noise",), saved=("baseline",), stored=True)
 @comparing.reported_scores
@@ -238,6 +282,7 @@ def gate_command(
     refresh_after: int,
     checked: bool,
     details: bool,
+    opened: bool,
     snapshots: int,
     stored: StoredProject | None,
     noise: tuple[Any, ...],
@@ -245,6 +290,9 @@ def gate_command(
     **options_of_gate: Any,
 ) -> None:
     """Check CANDIDATE against BASELINE (a run or a saved baseline): pass, fail or inconclusive.
+
+    Without arguments it looks for judgments and runs in the folder, and asks which run is the
+    baseline. Two runs without judgments show what changed, and what to judge.
 
     Exits with 0 if it passes, 1 if it fails, 3 if queries and judgments are not enough for a
     decision, 2 if the input is wrong.
@@ -285,6 +333,8 @@ def gate_command(
     for name, path in names_and_paths:  # before any verdict is printed: a full disk is an error
         write_output(rendered(name), path)
     write_output(style_output(rendered(form, output_width(output)), form, output), output)
+    if opened:
+        load_name("rankgate.core.console.browser:open_page")(rendered("html"))
     if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})
     _publish(rendered, has_comment=comment is not None, has_summary=form == "github")

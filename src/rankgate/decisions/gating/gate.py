@@ -126,7 +126,7 @@ def gate(
             return _gate_tables(tables, (baseline, candidate), rules, today=today, redraws=redraws)
         collection, baseline, candidate = _runs_of_maker(collection.maker, baseline, candidate)
     if baseline is None or candidate is None:
-        raise missing_input_error("gate", getattr(collection, "judgments", collection), baseline, candidate)
+        raise missing_input_error("gate")
     collection = _complete_collection(Collection.of(collection), rules)
     if any_on_spark(collection.judgments, baseline, candidate):
         return gate(

@@ -69,7 +69,7 @@ def render(result: Verdict, form: str, width: int = WIDTH, *, details: bool = Fa
     if form == "github":
         return workflow(result)
     return (
-        document_page(page_document(result, ReportOptions()))
+        document_page(page_document(result, ReportOptions(queries=result.texts)))
         if form == "html"
         else render_result(result, form, width, **({"details": True} if details and form != "json" else {}))
     )

@@ -1,11 +1,13 @@
-"""The commands ``rankgate rank-similarity`` and ``rankgate audit``.
+"""The commands ``rankgate rank-similarity``, ``rankgate open`` and ``rankgate audit``.
 
 ``rankgate rank-similarity`` measures the similarity of the rankings of runs.
+``rankgate open`` shows their lists side by side in the browser.
 ``rankgate audit`` checks whether the numbers of a published table are possible.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +16,10 @@ from click.core import ParameterSource
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.option_types import METRIC, SectionedCommand
+from rankgate.core.console.shared_options import check_paths, input_paths, write_output
 from rankgate.core.console.terminal_output import TerminalProgress, print_result
 from rankgate.core.errors import UsageError
+from rankgate.core.output_files import check_suffix
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.reproduction.audit import audit
 from rankgate.decisions.reproduction.rank_similarity import MATRIX_MEASURES, TIES, rank_similarity
@@ -23,6 +27,7 @@ from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.console.option_types import Command
     from rankgate.data.collection import Collection
 
 
@@ -94,6 +99,45 @@ def rank_similarity_command(
         result = rank_similarity(first, second, *others, collection=collection, **settings)
     document_options = {"measure": measure} if measure and form != "json" else {}
     print_result(result, form, output, **document_options)
+
+
+def _without_qrels(function: Command) -> Command:
+    """Find the judgments among the files, so that no argument names them."""
+
+    @functools.wraps(function)
+    def with_files(*args: Any, **options: Any) -> object:
+        return function(*args, qrels=None, **options)
+
+    return with_files
+
+
+@click.command("open", cls=SectionedCommand)
+@click.argument("files", type=click.Path(), nargs=-1, metavar="[FILE...]")
+@shared_options.output
+@_without_qrels
+@of_collection()
+def open_command(collection: Collection, files: tuple[str, ...], output: str | None) -> None:
+    """Open a page with the lists of all queries, side by side, in the browser.
+
+    FILE is a run, judgments, texts of queries or documents, or a folder with them; without FILE the
+    current folder. The first run stands beside each other one. The page is a file that loads
+    nothing: no server is needed. With -o it is written and not opened.
+
+    \b
+    rankgate open old.run new.run
+    rankgate open qrels.txt old.run new.run queries.tsv titles.jsonl -o lists.html
+    """
+    from rankgate.core.console.browser import open_page
+    from rankgate.decisions.reproduction.list_changes import lists_page
+
+    check_paths(input_paths(), output)
+    check_suffix(output, "html")
+    with TerminalProgress(len(files)):
+        page = lists_page(list(files) or ["."], collection)
+    if output is None:
+        open_page(page)
+    else:
+        write_output(page, output)
 
 
 def _parse_columns(_ctx: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, overload
 
@@ -18,6 +18,7 @@ from rankgate.core.progress import step
 from rankgate.data.collection import SAMPLE_FIELDS, TASK_FIELDS, Collection
 from rankgate.data.foreign_frames import named_runs
 from rankgate.decisions.reproduction.rank_similarity_result import (
+    CHANGES,
     CURVE,
     MEASURES,
     PAIRS,
@@ -208,7 +209,23 @@ def _compare_two(
         pl.DataFrame({"depth": range(1, len(curve) + 1), "overlap": curve}, schema=CURVE),
         reproduction,
         notices,
+        _change_table(common_queries, first_rankings, second_rankings),
     )
+
+
+def _change_table(
+    queries: Sequence[str], first_rankings: Rankings, second_rankings: Rankings
+) -> pl.DataFrame:
+    """One row for each query, the largest change first."""
+    rows = []
+    for query in queries:
+        first, second = list(first_rankings[query]), list(second_rankings[query])
+        pairs = enumerate(zip_longest(first, second), 1)
+        first_change = next((rank for rank, (old, new) in pairs if old != new), None)
+        rows.append((query, first_change, *(len({*second[:k]} - {*first[:k]}) for k in (3, 10))))
+    table = pl.DataFrame(rows, schema=CHANGES, orient="row")
+    largest_first = ("new_in_3", "new_in_10", "first_change", "query_id")
+    return table.sort(largest_first, descending=[True, True, False, False], nulls_last=True)
 
 
 def _compare_many(

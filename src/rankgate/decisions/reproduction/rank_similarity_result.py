@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import field
+from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, ClassVar
 
@@ -47,6 +49,20 @@ CURVE = Columns(
     "One row per depth.",
     Column("depth", pl.Int64, "the number of first documents"),
     Column("overlap", pl.Float64, "the mean share of documents that both rankings have in them"),
+)
+CHANGES = Columns(
+    "One row per query, the largest change first.",
+    QUERY_ID,
+    Column(
+        "first_change",
+        pl.Int64,
+        "the first rank at which the documents differ; null where the lists are the same",
+        header="first\nchange",
+    ),
+    Column("new_in_3", pl.Int64, "new documents in the first 3 of the second run", header="new in\nfirst 3"),
+    Column(
+        "new_in_10", pl.Int64, "new documents in the first 10 of the second run", header="new in\nfirst 10"
+    ),
 )
 REPRODUCTION = Columns(
     "One row per metric; no rows without judgments.",
@@ -114,6 +130,7 @@ class RankSimilarity(Result):
         agreement: the columns of `CURVE`.
         reproduction: the columns of `REPRODUCTION`.
         input_notices: remarks on the judgments and the runs.
+        changes: the columns of `CHANGES`.
     """
 
     kind: ClassVar[str] = "rank_similarity"
@@ -127,9 +144,11 @@ class RankSimilarity(Result):
         "per_query": PER_QUERY,
         "agreement": CURVE,
         "reproduction": REPRODUCTION,
+        "changes": CHANGES,
     }
     headline_text: ClassVar[str] = "RBO {measures[mean][0]:.4f}: {first} and {second} on {queries:n query}"
     layout: ClassVar[Layout] = (
+        Sentence("{change_sentence}", "change_sentence"),
         View("measures", "", ("measure", "mean", ("low", "high"), "lowest", "lowest_query", "n")),
         View("agreement", "overlap by depth", row_filter=pl.col("depth").is_in(_DEPTHS)),
         View(
@@ -158,6 +177,26 @@ class RankSimilarity(Result):
     agreement: pl.DataFrame
     reproduction: pl.DataFrame
     input_notices: tuple[Notice, ...] = ()
+    changes: pl.DataFrame = field(default_factory=partial(pl.DataFrame, schema=CHANGES))
+
+    @property
+    def change_sentence(self) -> str:
+        """How many lists changed, and how far up; empty for results that were saved without changes."""
+        if self.changes.is_empty():
+            return ""
+        first_change = self.changes["first_change"]
+        changed, top, first = (int((first_change <= rank).sum()) for rank in (self.depth, 3, 1))
+        new = float(self.changes["new_in_10"].to_numpy().mean())
+        return (
+            f"{changed:,} of {count_noun(self.queries, 'list')} changed: {top:,} in the first 3 documents, "
+            f"{first:,} in the first. "
+            + (
+                f"On average {new:.1f} of the first 10 documents of {self.second} are not among the first 10 "
+                f"of {self.first}."
+                if new
+                else "The first 10 hold the same documents in both."
+            )
+        )
 
     @property
     def tie_rule(self) -> str:

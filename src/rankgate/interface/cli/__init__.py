@@ -28,6 +28,7 @@ SECTIONS = {
     "Start": {
         "init": "Write a folder to begin with: policy, sample data, CI, README.",
         "demo": "Evaluate two search engines on real input, in one command.",
+        "open": "Open the lists of all queries, side by side, in the browser.",
         "describe": "Describe files: format, queries, grades, overlap, hashes.",
         "validate": "Check judgments and runs for errors, with line numbers and fixes.",
         "convert": "Convert a file to another format; report the loss.",
@@ -159,6 +160,7 @@ _COMMANDS = {
     "init": "rankgate.interface.cli.cli_commands:init_command",
     "skill": "rankgate.interface.cli.cli_commands:skill_command",
     "demo": "rankgate.interface.demo.demo_command:demo_command",
+    "open": "rankgate.decisions.reproduction.commands:open_command",
     "describe": "rankgate.measurement.description.commands:describe_command",
     "validate": "rankgate.data.files.commands:validate_command",
     "convert": "rankgate.data.files.commands:convert_command",

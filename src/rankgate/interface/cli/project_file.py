@@ -36,7 +36,7 @@ _COMMANDS_OF_OTHER_TOOLS = frozenset({"trec_eval", "cwl_eval", "ndeval", "gdeval
 """Commands that work as other programs, which have no such file."""
 
 _COMMANDS_WITH_POLICY_METRICS = frozenset({"report"})
-"""Commands that take their metrics from the policy."""
+"""Commands that take their metrics from the policy; a gate does if the policy has rules."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,7 @@ class Settings:
         files: files by name.
         lines: the line of each key.
         sections: the values of its options by parameter, for each heading of the help.
+        has_rules: True if the file is also a policy with rules.
     """
 
     source: str = ""
@@ -56,6 +57,7 @@ class Settings:
     files: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
     sections: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    has_rules: bool = False
 
     def location(self, key: str) -> str:
         """The file and line of a key."""
@@ -67,7 +69,7 @@ class Settings:
             return {}
         options = {str(param.name): param for param in command.params if param.param_type_name == "option"}
         defaults = {key: value for key, value in self.defaults.items() if key in options}
-        if name in _COMMANDS_WITH_POLICY_METRICS:
+        if name in _COMMANDS_WITH_POLICY_METRICS or (name == "gate" and self.has_rules):
             defaults.pop("metrics", None)
         for key, param in options.items():
             section_values = self.sections.get(getattr(param, "section", ""), {})
@@ -140,7 +142,7 @@ def _read_settings(file: TomlFile) -> Settings:
         TEST: _test_options(file),
         OUTPUT: _output_options(file),
     }
-    return Settings(file.source, values, files, lines, sections)
+    return Settings(file.source, values, files, lines, sections, "rules" in file.values)
 
 
 def _collection_options(file: TomlFile) -> dict[str, Any]:

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from rankgate.data.qrels import Qrels
 
 
-QuerySampling = Literal["random", "stratified", "pps"]
-"""Equal chances; as many of the head, the torso and the tail; chances proportional to size."""
+QuerySampling = Literal["random", "changed", "stratified", "pps"]
+"""Equal probabilities, of all queries or of those whose lists differ; as many of the head, the torso
+and the tail; probabilities proportional to size."""
 
 _TRAFFIC_SHARES = {"head": 1 / 3, "torso": 2 / 3, "tail": 1.0}
 
@@ -111,11 +112,12 @@ def sample_queries(
     Args:
         queries: all queries.
         count: the number of queries to draw.
-        kind: ``random``: each with the same probability; ``stratified``: equal numbers from head,
+        kind: ``random`` and ``changed``: each with the same probability, so that a larger number of
+            ``changed`` queries has the smaller one in it; ``stratified``: equal numbers from head,
             torso and tail, each with a third of the traffic; ``pps``: with probabilities
             proportional to size, by a systematic draw through the queries in random order (Madow
             1949).
-        sizes: the frequency of each query; not needed for ``random``.
+        sizes: the frequency of each query; not needed for ``random`` and ``changed``.
         seed: the seed of the random draws.
 
     Returns:
@@ -135,6 +137,8 @@ def sample_queries(
     strata: list[str | None] = [None] * len(names)
     if kind == "random":
         is_drawn, chance = _sample_equally(len(names), count, rng)
+    elif kind == "changed":
+        is_drawn, chance = rng.permutation(len(names)) < count, np.full(len(names), count / len(names))
     else:
         size = _query_sizes(names, sizes)
         if kind == "pps":
@@ -243,8 +247,8 @@ class PoolDesign:
         strata: Draw a sample: 10:1,50:0.3 takes all of the first ten ranks and 30 % of the others
             down to rank 50. Each document has its probability in the column inclusion.
         queries: Sample this many queries.
-        query_sampling: The sampling of queries: random, stratified by head, torso and tail, or in
-            proportion to frequency (pps).
+        query_sampling: The sampling of queries: random, random among those whose lists differ
+            (changed), stratified by head, torso and tail, or in proportion to frequency (pps).
         sizes: A table of query_id and frequency (or count, size, weight), for --query-sampling
             stratified and pps.
         seed: The seed of the random numbers.

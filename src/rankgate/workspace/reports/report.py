@@ -32,6 +32,7 @@ from rankgate.core.present.document_model import Block, Code, Document, Grid, Se
 from rankgate.core.present.pages.page import Links, document_page
 from rankgate.core.present.write_results import FORMS
 from rankgate.data import contents_of
+from rankgate.data.files.own_files import join_fields
 
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import Result
@@ -99,7 +100,6 @@ def refuse_unused_blocks(results: Sequence[Result], names: Sequence[str]) -> Non
             )
 
 
-_MAX_TEXT_LENGTH = 240
 _COLUMN_NAMES = ("query_id", "doc_id", "text")
 
 
@@ -145,17 +145,7 @@ def read_document_texts(path: str | None, lists: Sequence[pl.DataFrame]) -> pl.D
     if lists:
         ranked_keys = pl.concat([ranking.select(keys) for ranking in lists]).unique()
         documents = documents.join(ranked_keys, on=keys, how="semi")
-    fields = [name for name in documents.columns if name not in keys]
-    text = pl.concat_str(
-        [pl.col(name).cast(pl.String) for name in fields], separator=" · ", ignore_nulls=True
-    )
-    owner = pl.col("query_id") if "query_id" in keys else pl.lit(None, dtype=pl.String)
-    shortened = (
-        pl.when(text.str.len_chars() > _MAX_TEXT_LENGTH)
-        .then(text.str.slice(0, _MAX_TEXT_LENGTH) + "…")
-        .otherwise(text)
-    )
-    return documents.select(owner.alias("query_id"), "doc_id", shortened.alias("text")).cast(pl.String)
+    return join_fields(documents)
 
 
 @dataclass(frozen=True)

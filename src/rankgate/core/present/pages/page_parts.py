@@ -11,6 +11,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from html import escape
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.charts.chart_style import DARK, GRADES
@@ -389,15 +390,19 @@ def _interval_cells(intervals: Spans, clear: Sequence[bool]) -> list[str]:
 
 
 def lists_html(result: ListPair) -> str:
-    """Both lists of a query by rank; moves are neutral, grades have the colours of a scale."""
+    """Both lists of a query by rank; moves are neutral, grades have the colours of a scale.
+
+    A second system without a name has no columns.
+    """
+    named = [bool(name) for name in result.names]
     rows = [
         f'<tr><th scope="row" class="n">{rank}</th>'
-        f"{_document_cells(first, result.top)}{_document_cells(second, result.top)}</tr>"
-        for rank, first, second in result.ranks
+        f"{''.join(_document_cells(document, result.top) for document in compress(documents, named))}</tr>"
+        for rank, *documents in result.ranks
     ]
     heads = "".join(
         f'<th scope="col">{escape_html(name)}</th><th scope="col">grade</th><th scope="col">moved</th>'
-        for name in result.names
+        for name in compress(result.names, named)
     )
     return scroll_frame(
         f'<table class="lists"><thead><tr><th scope="col" class="n">rank</th>{heads}</tr></thead>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
 
@@ -76,6 +77,42 @@ def recommendations() -> dict[str, str]:
     files = {"train.csv": log, "items.csv": table, "test.qrels": judgment_lines}
     files |= {f"runs/{name}.run": lines for name, lines in runs.items()}
     return {name: "".join(lines) for name, lines in files.items()}
+
+
+_TASKS = (
+    *("install", "update", "remove", "restart", "back up", "restore", "rename", "monitor", "scale", "secure"),
+    *("test", "migrate", "export", "import", "share", "archive", "lock", "debug", "clone", "automate"),
+)
+_THINGS = (
+    *("a database", "a server", "a certificate", "a queue", "a cluster", "a report", "a user account"),
+    *("a dashboard", "a build", "a web hook"),
+)
+_AGREED = 0.95
+
+
+def retrieved_passages() -> dict[str, str]:
+    """Questions with their passage, the passages of two retrievers, and grades of people and a model."""
+    rng = random.Random(11)  # noqa: S311 - as above
+    texts = [f"{task} {thing}" for task in _TASKS for thing in _THINGS]
+    grades = "query_id,doc_id,grade\n"
+    files = {"queries.csv": "query_id,text\n", "passages.csv": "doc_id,text\n", "people.csv": grades}
+    files |= {"model.csv": grades, "gold.jsonl": ""}
+    files |= {"retrieved/production.jsonl": "", "retrieved/candidate.jsonl": ""}
+    for n, text in enumerate(texts):
+        query, gold, question = f"q{n:03}", f"manual-{n:03}", f"How do I {text}?"
+        files["queries.csv"] += f"{query},{question}\n"
+        files["passages.csv"] += f"{gold},To {text}\n"
+        files["gold.jsonl"] += json.dumps({"query_id": query, "question": question, "gold": [gold]}) + "\n"
+        others = [f"manual-{other:03}" for other in rng.sample(range(len(texts)), 40)]
+        for name, noise in (("production", 0.8), ("candidate", 0.4)):
+            score = {passage: rng.random() for passage in others} | {gold: 1.4 + rng.gauss(0, noise)}
+            shown = sorted(score, key=lambda passage: -score[passage])[:_SHOWN]
+            chunks = [{"chunk_id": passage, "score": round(score[passage], 4)} for passage in shown]
+            files[f"retrieved/{name}.jsonl"] += json.dumps({"query_id": query, "chunks": chunks}) + "\n"
+        grade = int(shown[0] == gold)
+        files["people.csv"] += f"{query},{shown[0]},{grade}\n"
+        files["model.csv"] += f"{query},{shown[0]},{grade if rng.random() < _AGREED else 1 - grade}\n"
+    return files
 
 
 def _query_id(text: str) -> str:

@@ -6,6 +6,7 @@ folder.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from importlib.resources import files
@@ -71,7 +72,8 @@ class StartKind:
         gate = self.commands[-1][0]
         for path in self.files(ci):
             if path not in texts:
-                texts[path] = _read_template(self.name, path).replace("RANKGATE_GATE", gate)
+                template = _read_template(self.name, path).replace("RANKGATE_GATE", gate)
+                texts[path] = template.replace(_CANDIDATE, gate.split()[-1])
         return {"README.md": self._readme(ci), **{path: texts[path] for path in self.files(ci)}}
 
     def _readme(self, ci: str) -> str:
@@ -83,6 +85,7 @@ class StartKind:
         extras = f"[{','.join(self.extras)}]" if self.extras else ""
         install = f'pip install "rankgate{extras}"' if extras else "pip install rankgate"
         in_ci = _IN_CI[ci].format(baseline=self.baseline) if self.baseline else ""
+        in_ci = in_ci.replace(_CANDIDATE, self.commands[-1][0].split()[-1])
         return _README_TEXT.format(title=self.title, rows=rows, steps=steps, install=install, ci=in_ci)
 
     def _steps(self, ci: str) -> tuple[tuple[str, str], ...]:
@@ -135,12 +138,14 @@ GitLab reads `.gitlab-ci.yml` at the root of a repository only. If this folder i
 """
 _IN_CI = {"github": _COMMIT + _ON_GITHUB, "gitlab": _COMMIT + _ON_GITLAB}
 
+_CANDIDATE = "runs/candidate.run"
 _RUNS = {
     "runs/production.run": "the lists of the system in production: a sample",
-    "runs/candidate.run": "the lists of the system that should replace it: a sample",
+    _CANDIDATE: "the lists of the system that should replace it: a sample",
 }
 _HYBRID_RUNS = "runs/words.run runs/vectors.run"
 _LISTS = "test.qrels runs/popular.run runs/candidate.run"
+_PASSAGES = "gold.jsonl retrieved/production.jsonl retrieved/candidate.jsonl"
 _FILES = "qrels.txt runs/production.run runs/candidate.run"
 
 KINDS = {
@@ -230,6 +235,37 @@ KINDS = {
                 ),
                 ("rankgate gate qrels.txt runs/words.run runs/hybrid.run", "Decide by the policy."),
             ),
+        ),
+        StartKind(
+            "rag",
+            "a team whose language model answers from retrieved passages",
+            {
+                "rankgate.toml": _POLICY,
+                "gold.jsonl": "questions, each with the passage that answers it: a sample",
+                "queries.csv": "the texts of questions, for verdicts, pages and raters: a sample",
+                "passages.csv": "the texts of passages, for pages and raters: a sample",
+                "retrieved/production.jsonl": "the passages of the retriever in production: a sample",
+                "retrieved/candidate.jsonl": "the passages of the retriever that should replace it: a sample",
+                "people.csv": "people's grades of some passages: a sample",
+                "model.csv": "a language model's grades of the same passages: a sample",
+            },
+            sample_data.retrieved_passages,
+            (
+                (f"rankgate compare {_PASSAGES}", "See the recall of both retrievers, with its interval."),
+                (
+                    "rankgate admit people.csv model.csv",
+                    "Check a language model as a judge against people, before its grades count.",
+                ),
+                (
+                    "rankgate baseline save production gold.jsonl retrieved/production.jsonl",
+                    "Keep production's values, so that its passages are not needed any more.",
+                ),
+                (
+                    "rankgate gate gold.jsonl production retrieved/candidate.jsonl",
+                    "Decide by the policy, with one known passage for each question.",
+                ),
+            ),
+            baseline="retrieved/production.jsonl",
         ),
         StartKind(
             "trec",
@@ -378,7 +414,7 @@ def init(folder: str | Path = ".", user: str | None = None, *, ci: str | None = 
 
     Args:
         folder: the folder; made if it is missing.
-        user: search, recommender, hybrid, trec or online; by the files in the folder if not given.
+        user: search, recommender, hybrid, rag, trec or online; by the files in the folder if not given.
         ci: github or gitlab; by the repository of the folder if not given.
 
     Raises:
@@ -435,6 +471,10 @@ def detect_kind(folder: Path) -> tuple[str, str]:
     return "search", "no file in the folder suggests another kind; --kind chooses another"
 
 
+_QUESTION = re.compile('"(question|user_input)"')
+_PASSAGE = re.compile('"(gold|contexts?|chunks|passages|retrieved(_contexts)?|reference_contexts)"')
+
+
 def _kind_signs(folder: Path) -> Iterator[tuple[str, bool, str]]:
     """The evidence for each kind in file names and first lines, the most specific first."""
     names = [path.name.lower() for path in folder.iterdir()] if folder.is_dir() else []
@@ -442,6 +482,9 @@ def _kind_signs(folder: Path) -> Iterator[tuple[str, bool, str]]:
     first_lines = [_first_line(path) for path in folder.glob("*.csv")] if folder.is_dir() else []
     users = any("user" in first_line and "item" in first_line for first_line in first_lines)
     yield "recommender", users, "a table has users and items"
+    json_lines = [_first_line(path) for path in folder.glob("*.jsonl")] if folder.is_dir() else []
+    questions = any(_QUESTION.search(line) and _PASSAGE.search(line) for line in json_lines)
+    yield "rag", questions, "a file has questions and passages"
     trec = any(name.endswith((".qrels", ".trec", ".topics")) for name in names)
     yield "trec", trec, "it has files of TREC"
 

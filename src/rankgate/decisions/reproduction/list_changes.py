@@ -1,0 +1,247 @@
+"""What changed between runs without judgments, and the commands that lead to a verdict.
+
+`changes_document` has the lists that changed most and the commands to copy; `lists_document` is the
+page with the lists of all runs side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import polars as pl
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.document_model import (
+    Code,
+    Document,
+    ListedDocument,
+    ListPair,
+    QueryLists,
+    Section,
+    make_document,
+    nonempty_blocks,
+)
+from rankgate.core.present.layout import NOTICES, View
+from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.pages.page import Links, document_page
+from rankgate.data.collection import Collection
+from rankgate.data.files.own_files import find_files, known_texts, match_ids
+from rankgate.data.id_match import DO_NOT_FIT
+from rankgate.decisions.reproduction.rank_similarity import rank_similarity
+from rankgate.measurement.scoring.alignment.top_documents import rank_run
+from rankgate.measurement.scoring.presets import chosen_convention
+
+if TYPE_CHECKING:
+    from rankgate.data import Qrels, Run
+    from rankgate.decisions.reproduction.rank_similarity_result import RankSimilarity
+
+    Lists = Mapping[str, Sequence[str]]
+
+
+PAIRS_TO_JUDGE = 30
+"""About how many pairs of a query and a document are judged first, or those of `MIN_QUERIES`."""
+
+MIN_QUERIES = 10
+"""Queries without which no interval decides; a gate states the same."""
+
+_SHOWN_DEPTH = 10
+_SHOWN_QUERIES = 200  # of all pairs of runs together
+_MOVES = "Moved: ranks from the first list to the second; +2 is two ranks higher in the second list."
+_RATE = "rankgate rate pool.csv -o ratings.jsonl\nrankgate resolve ratings.jsonl -o judgments.csv\n"
+_RATE_IN_BROWSER = """\
+rankgate store init --store judging.db
+rankgate store import pool.csv --project judging --batch first --store judging.db
+rankgate serve --store judging.db
+rankgate resolve all --project judging --store judging.db -o judgments.csv"""
+
+
+def changes_document(result: RankSimilarity, runs: str, verb: str) -> Document:
+    """What changed, what that can and cannot tell, and the commands that lead to a verdict.
+
+    Args:
+        result: the similarity of the two runs.
+        runs: their paths, the baseline first, and the options to read them, as a shell takes them.
+        verb: the last command, ``gate`` or ``compare``.
+    """
+    status = "inconclusive" if verb == "gate" else ""
+    title = f"{'no' if status else 'No'} judgments yet; how {result.second} differs from {result.first}"
+    first_change = result.changes["first_change"]
+    depth = 3 if (first_change <= 3).any() else _SHOWN_DEPTH
+    changed = result.changes.filter(first_change <= depth)
+    notices = NOTICES.blocks(result)
+    if changed.is_empty():
+        same = f"The first {depth} documents of all lists are the same: judging them separates no runs."
+        return make_document(title, *notices, lead=(same,), status=status)
+    of_query = depth + float(changed[f"new_in_{depth}"].to_numpy().mean())
+    drawn = min(len(changed), max(MIN_QUERIES, round(PAIRS_TO_JUDGE / of_query)))
+    more = (
+        "If these do not settle it, the verdict says how much is missing. Make --queries larger, at most "
+        f"{len(changed):,}: the new pool contains the old one, and rate asks only for what is new. Choose "
+        "the number once, and gate again when all are judged: looking after every few pairs makes a "
+        "chance result more likely than the verdict states."
+    )
+    if drawn == len(changed):
+        more = (
+            "These are all queries that changed. If they do not settle it, or are fewer than "
+            f"{MIN_QUERIES}, add queries to both runs."
+        )
+    return make_document(
+        title,
+        *View("changes", "largest changes", row_filter=pl.col("first_change").is_not_null(), first=5).blocks(
+            result
+        ),
+        *notices,
+        "This shows where the lists differ, and how far. It cannot show which list is better: that takes "
+        "judgments of the documents in which they differ.",
+        f"Judge about {round(drawn * of_query)} pairs first: the first {depth} documents of {drawn:,} of the "
+        f"{count_noun(len(changed), 'query')} that changed there, drawn at random. The verdict is then about "
+        "the queries that changed; the others gain and lose nothing there.",
+        Code(
+            f"rankgate pool {runs} --depth {depth} --queries {drawn} --query-sampling changed -o pool.csv\n"
+            f"{_RATE}rankgate {verb} judgments.csv {runs} -m nDCG@{depth}"
+        ),
+        "In a browser instead of the second and third line (needs pip install 'rankgate[serve]'):",
+        Code(_RATE_IN_BROWSER),
+        more,
+        "Both lists of every query, side by side in the browser:",
+        Code(f"rankgate open {runs}"),
+        lead=(result.change_sentence,),
+        status=status,
+    )
+
+
+def one_run_document(run: Run, run_path: str) -> Document:
+    """What one set of answers needs for its first number, and for a later verdict; `run_path` as above."""
+    queries = run.table["query_id"].n_unique()
+    drawn = min(queries, PAIRS_TO_JUDGE // 3)
+    return make_document(
+        f"one set of answers, {run.name}: {count_noun(queries, 'query')}, no judgments yet",
+        f"Judge about {PAIRS_TO_JUDGE} pairs for the first number: the first 3 documents of {drawn} queries, "
+        "drawn at random. The last line keeps it as the baseline of later gates.",
+        Code(
+            f"rankgate pool {run_path} --depth 3 --queries {drawn} -o pool.csv\n{_RATE}"
+            f"rankgate eval judgments.csv {run_path} -m nDCG@3\n"
+            f"rankgate baseline save today judgments.csv {run_path} -m nDCG@3"
+        ),
+        "With the answers of the changed system in a second file, see what changed, then gate:",
+        Code(f"rankgate gate {run_path} NEW_RUN"),
+        status="inconclusive",
+    )
+
+
+def lists_document(
+    runs: Sequence[Run],
+    qrels: Qrels | None = None,
+    texts: Mapping[str, str] | None = None,
+    documents: Mapping[str, str] | None = None,
+) -> Document:
+    """The lists of all queries, those of each further run beside those of the first one.
+
+    Args:
+        runs: one run or more, the baseline first.
+        qrels: judgments, for grades.
+        texts: the texts of queries, by id.
+        documents: the texts of documents, by id.
+    """
+    rows = () if qrels is None else qrels.table.select("query_id", "doc_id", "grade").iter_rows()
+    grades = {(query, document): grade for query, document, grade in rows}
+    first, *others = runs
+    lists = _first_documents(first)
+    beside = [
+        (other.name, _query_order(first, other), _first_documents(other), f"{other.name} beside {first.name}")
+        for other in others
+    ] or [("", sorted(lists), {}, first.name)]
+    best = max(grades.values(), default=0.0)
+
+    def list_pair(place: int, query: str, name: str, other_lists: Lists) -> ListPair:
+        pair = (lists.get(query, ()), other_lists.get(query, ()))
+        moves = _moves(*pair)
+        columns = [
+            [
+                ListedDocument(
+                    document,
+                    grades.get((query, document)),
+                    moves.get(document, ""),
+                    (documents or {}).get(document, ""),
+                )
+                for document in documents_of_list
+            ]
+            for documents_of_list in pair
+        ]
+        cells = enumerate(zip_longest(*columns), 1)
+        ranks = tuple((rank, first_cell, second_cell) for rank, (first_cell, second_cell) in cells)
+        new = count_noun(list(moves.values()).count("new"), "new document") if moves else ""
+        anchor = f"q{place}-{quote(query, safe='')}"
+        return ListPair(anchor, query, (texts or {}).get(query, ""), new, (first.name, name), ranks, best)
+
+    sections = []
+    for place, (name, order, other_lists, title) in enumerate(beside):
+        shown = order[: max(1, _SHOWN_QUERIES // len(beside))]
+        order_text = ", the largest change first" if others else ""
+        heading = f"{len(shown):,} of {count_noun(len(order), 'query')}{order_text}"
+        pairs = tuple(list_pair(place, query, name, other_lists) for query in shown)
+        blocks = nonempty_blocks((_MOVES if others else "", QueryLists(heading, pairs)))
+        sections.append(Section(f"lists-{place}", title, blocks, name or first.name))
+    lead = [rank_similarity(first, others[0]).change_sentence] if len(others) == 1 else []
+    lead.append("A grade – is unjudged." if grades else "There are no judgments, so there are no grades.")
+    names = " and ".join(run.name for run in runs) if len(runs) < 3 else count_noun(len(runs), "run")
+    return Document(f"Lists of {names}", "", tuple(lead), tuple(sections))
+
+
+def lists_page(paths: Sequence[str], collection: Collection) -> str:
+    """The page of the lists in files, with the grades and texts that the files have.
+
+    Args:
+        paths: files and folders with runs, judgments, texts.
+        collection: how judgments and runs are read: columns, grades, ids.
+
+    Raises:
+        InputError: a file that cannot be read; ids of judgments and runs that do not meet.
+        UsageError: no file has a run.
+    """
+    files = find_files(paths)
+    runs = [file.path for file in files if file.has_run]
+    if not runs:
+        raise UsageError(
+            f"no run in {', '.join(paths)}; rankgate describe FILE shows what a file holds.",
+            code="missing-input",
+        )
+    judged = [file for file in files if file.has_judgments]
+    judgments = next((file for file in judged if not file.has_run), next(iter(judged), None))
+    qrels = None
+    if judgments is not None:
+        collection = collection.filled(Collection(judgments.path))
+        if ids := match_ids(collection, runs):
+            raise InputError(
+                f"{ids.fact}; match them with --ids {ids.rules}.", source=judgments.path, code=DO_NOT_FIT
+            )
+        qrels = collection.qrels()
+    texts, documents = known_texts(files)
+    document = lists_document([collection.run(path) for path in runs], qrels, texts, documents)
+    return document_page(document, Links(query_text=lambda query: texts.get(query, "")))
+
+
+def _query_order(first: Run, second: Run) -> list[str]:
+    """The queries of both runs, the largest change first; those of one run alone come last."""
+    changed = rank_similarity(first, second).changes["query_id"].to_list()
+    return [*changed, *sorted({*first.table["query_id"], *second.table["query_id"]} - {*changed})]
+
+
+def _first_documents(run: Run) -> Lists:
+    queries = run.table["query_id"].unique()
+    table = rank_run(run, queries, _SHOWN_DEPTH, chosen_convention("trec")).sort("query_id", "rank")
+    return dict(table.group_by("query_id", maintain_order=True).agg("doc_id").iter_rows())
+
+
+def _moves(first: Sequence[str], second: Sequence[str]) -> dict[str, str]:
+    """The ranks that documents rise from the first list to the second; empty if one has none."""
+    if not (first and second):
+        return {}
+    moves = dict.fromkeys(first, "gone") | dict.fromkeys(second, "new")
+    for document in {*first} & {*second}:
+        rise = first.index(document) - second.index(document)
+        moves[document] = f"{rise:+d}" if rise else ""
+    return moves

@@ -1,0 +1,84 @@
+"""Show runs for which there are no judgments yet, and the commands that lead to a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from shlex import join
+from typing import TYPE_CHECKING, Any
+
+from rankgate.core.console.browser import open_page
+from rankgate.core.console.shared_options import write_output
+from rankgate.core.console.terminal_output import output_width, style_output
+from rankgate.core.errors import UsageError
+from rankgate.core.present import document_forms as forms
+from rankgate.core.present.pages.page import Links, document_page
+from rankgate.core.present.write_results import FORMS, to_json
+from rankgate.data.collection import Collection
+from rankgate.data.files.own_files import find_files, known_texts
+from rankgate.decisions.reproduction.list_changes import changes_document, lists_document, one_run_document
+from rankgate.decisions.reproduction.rank_similarity import rank_similarity
+
+if TYPE_CHECKING:
+    from rankgate.core.present.document_model import Document
+
+
+def are_runs(paths: Sequence[str]) -> bool:
+    """True if each path is a file, or a folder, that holds a run and no judgments.
+
+    Raises:
+        InputError: one of several files cannot be read.
+    """
+    if not paths or not all(Path(path).exists() and Path(path).suffix != ".toml" for path in paths):
+        return False
+    files = [find_files([path]) for path in paths]
+    return all(len(found) == 1 and found[0].has_run and not found[0].has_judgments for found in files)
+
+
+def show_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> None:
+    """Print what one run needs, or what changed between two; the page has their lists side by side.
+
+    Args:
+        paths: one run or two, the baseline first.
+        verb: the command that was called, ``gate`` or ``compare``.
+        options: those of the command: columns, form, output, and of a gate opened.
+
+    Raises:
+        InputError: a run that cannot be read.
+        UsageError: a form that needs a verdict; the output cannot be written.
+    """
+    form, output, opened = options["form"], options["output"], options.get("opened", False)
+    if form not in FORMS:
+        problem = (
+            f"--format {form} needs a verdict, and a verdict needs judgments; see without it what to judge."
+        )
+        raise UsageError(problem, code="missing-input")
+    columns = options["columns"]
+    collection = Collection(columns=columns)
+    words = join([*paths, *(["--columns", columns] if columns else [])])
+    runs = [collection.run(path) for path in paths]
+    similarity = rank_similarity(runs[0], runs[1]) if len(runs) == 2 else None
+    document = (
+        one_run_document(runs[0], words) if similarity is None else changes_document(similarity, words, verb)
+    )
+    page = ""
+    if form == "html" or opened:
+        texts, titles = known_texts(find_files(paths))
+        lists = lists_document(runs, None, texts, titles)
+        whole = replace(document, sections=(*document.sections, *lists.sections))
+        page = document_page(whole, Links(query_text=lambda query: texts.get(query, "")))
+    if form == "html":
+        write_output(page, output)
+    elif form == "json" and similarity is not None:
+        write_output(to_json(similarity.to_dict()), output)
+    else:
+        write_output(style_output(_render(document, form, output_width(output)), form, output), output)
+    if opened:
+        open_page(page)
+
+
+def _render(document: Document, form: str, width: int) -> str:
+    """A document as CSV, Markdown or LaTeX; else as text."""
+    renderers = {"csv": forms.render_csv, "markdown": forms.render_markdown, "latex": forms.render_latex}
+    return renderers[form](document) if form in renderers else forms.render_text(document, width)
