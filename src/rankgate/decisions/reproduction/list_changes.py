@@ -186,7 +186,7 @@ def lists_document(
         blocks = nonempty_blocks((_MOVES if others else "", QueryLists(heading, pairs)))
         sections.append(Section(f"lists-{place}", title, blocks, name or first.name))
     lead = [rank_similarity(first, others[0]).change_sentence] if len(others) == 1 else []
-    lead.append("A grade – is unjudged." if grades else "There are no judgments, so there are no grades.")
+    lead.append("A dash means unjudged." if grades else "There are no judgments, so there are no grades.")
     names = " and ".join(run.name for run in runs) if len(runs) < 3 else count_noun(len(runs), "run")
     return Document(f"Lists of {names}", "", tuple(lead), tuple(sections))
 
