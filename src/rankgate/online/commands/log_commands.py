@@ -25,7 +25,8 @@ from rankgate.online.commands.log_options import events_argument, events_options
 from rankgate.online.events.diagnosis import doctor
 from rankgate.online.events.event_sql import Privacy
 from rankgate.online.events.ingest import ingest
-from rankgate.online.indicators.kpi_catalogue import KPIS, SLICES
+from rankgate.online.events.event_table import SLICES
+from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.indicators.kpi_table import kpi
 from rankgate.online.users.intent_diversity import intents
 from rankgate.online.users.personalization_impact import personalization

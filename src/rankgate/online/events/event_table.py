@@ -81,6 +81,22 @@ ACTIONS: Mapping[str, str] = {
 UBI_ACTIONS: Mapping[str, str] = {**ACTIONS, **dict.fromkeys(("search", "query"), "other")}
 """In UBI a search is a record of the queries file; ``search`` events come with every keystroke."""
 
+SLICES = {
+    "day": ("searches", "clicks", "sessions", "users", "people", "events"),
+    "variant": ("searches", "clicks", "sessions", "users", "people", "events"),
+    "application": ("searches", "clicks", "sessions"),
+    "band": ("searches",),
+    "position": ("events",),
+    "page": ("searches",),
+}
+"""The columns that divide figures, and the tables that have them; band is query frequency."""
+
+DIMENSION = "dimension "
+"""The beginning of the name of a dimension among fields of a mapping."""
+
+SESSION_PAUSE_SECONDS = 1800
+"""Seconds without an event after which a session ends, where the log has no session ids."""
+
 SURVEY_PATTERN = "survey|satisf|rating|csat|feedback"
 """A regular expression of actions that are answers of surveys; their kind is ``other``."""
 

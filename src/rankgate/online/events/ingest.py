@@ -20,12 +20,10 @@ from rankgate.core.declare.flag_words import FLAG_WORDS
 from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.codec import fits
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.guessed_column_names import mapping_lines
-from rankgate.online.events.event_lists import list_mapping
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
-from rankgate.online.events.event_sql import PROBLEMS, Privacy, copy_events, stage_events, write_events
+from rankgate.online.events.event_sql import PROBLEMS, Privacy, copy_events, link_searches, stage_events, write_events
 from rankgate.online.events.event_table import SURVEY_PATTERN
-from rankgate.online.events.guessed_mapping import MAX_ACTIONS, OTHER_KIND, action_mapping, kind_lines
+from rankgate.online.events.guessed_mapping import MAX_ACTIONS, OTHER_KIND, guess_lines, kind_lines, preset_of
 from rankgate.online.events.log_files import (
     UBI,
     LogFile,
@@ -116,18 +114,21 @@ def refuse_unusable(
         problem = f"no event has a kind; actions are {format_actions(actions)}: {advice}."
     else:
         records = first_records(base, log_file, mapping)
-        record = records[0] if records else {}
-        columns = list(record)
+        columns = list(records[0]) if records else []
         read_as = "of User Behavior Insights" if mapping.ubi else "of this mapping"
         if mapping.ubi:
-            suggestions = mapping_lines(columns) or list_mapping(record) or action_mapping(records)
-        suggestions += ("and run the command again with --mapping log.toml",) * bool(suggestions)
+            suggestions = guess_lines(records)
+        if preset := preset_of(columns):
+            suggestions = (f"--mapping {preset}",)
+        elif suggestions:
+            suggestions += ("and run the command again with --mapping log.toml",)
         problem = (
             f"none of {count_noun(unreadable, 'record')} is an event {read_as}; map the columns with "
             f"--mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}."
         )
         if suggestions:
-            problem = f"{problem[:-1]}; if this guess is right, save it as log.toml:"
+            remedy = "give" if preset else "if this guess is right, save it as log.toml:"
+            problem = f"{problem[:-1]}; {remedy}"
     raise InputError(problem, source=log_file.label, code="no-usable-events", suggestions=suggestions)
 
 
@@ -259,13 +260,13 @@ def _read_manifest(folder: Path, settings: Manifest) -> dict[str, IngestedFile]:
 
 def _hash_of(mapping: LogMapping) -> str:
     left_out = {"zone_declared"}
-    left_out |= {
-        name for name in ("lists", "time_format") if not getattr(mapping, name)
-    }  # as in earlier folders
+    later_fields = ("lists", "time_format", "last_search", "dimensions", "preset")
+    left_out |= {name for name in later_fields if not getattr(mapping, name)}  # as in earlier folders
     if not mapping.flags and mapping.flag_words == FLAG_WORDS:
         left_out.add("flag_words")  # as in folders of before
     values = {name: value for name, value in vars(mapping).items() if name not in left_out}
-    text = json.dumps([mapping.ubi, *map(str, values.values())])
+    texts = [str(value).replace(", quantity='', actions=()", "") for value in values.values()]
+    text = json.dumps([mapping.ubi, *texts])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -283,6 +284,8 @@ def _ingest_file(
     load_log(base, log_file, mapping)
     stage_events(base, mapping)
     refuse_unclear_flags(base, log_file, mapping)
+    if mapping.last_search:
+        link_searches(base, sha256)
     ranks = _rank_bases(base, mapping.rank_base if rank_base is None else rank_base)
     _refuse_other_base(log_file, ranks, known_files)
     part_path = _part_path(folder, sha256)

@@ -311,13 +311,3 @@ KPIS = Registry(
     Kpi, "KPI", (*kpis_of_searches.KPIS, *OF_EVENTS, *OF_CLICKS, *OF_SESSIONS, *OF_USERS), "rankgate.kpis"
 )
 """KPIs by name."""
-
-SLICES = {
-    "day": ("searches", "clicks", "sessions", "users", "events"),
-    "variant": ("searches", "clicks", "sessions", "users", "events"),
-    "application": ("searches", "clicks", "sessions"),
-    "band": ("searches",),
-    "position": ("events",),
-    "page": ("searches",),
-}
-"""The columns that divide figures, and the tables that have them; band is query frequency."""

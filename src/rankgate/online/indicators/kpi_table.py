@@ -22,7 +22,8 @@ from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_even
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.ingest import format_actions, mapping_advice, unmapped_actions
 from rankgate.online.indicators import search_tables
-from rankgate.online.indicators.kpi_catalogue import KPIS, SLICES
+from rankgate.online.events.event_table import SLICES
+from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.indicators.search_tables import KpiTables
 from rankgate.online.log_database import Database
 

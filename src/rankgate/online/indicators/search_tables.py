@@ -13,7 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import require
-from rankgate.online.events.event_table import add_goal_columns, goal_times, parse_goals
+from rankgate.online.events.event_table import (
+    SESSION_PAUSE_SECONDS,
+    add_goal_columns,
+    goal_times,
+    parse_goals,
+)
 from rankgate.online.log_database import exact_sum
 
 if TYPE_CHECKING:
@@ -52,9 +57,6 @@ NULL_IS_FALSE = False
 
 NEXT_SEARCH_SECONDS = 300
 """Seconds in which a search is taken to follow from the one before (Hassan and others 2013)."""
-
-SESSION_PAUSE_SECONDS = 1800
-"""Seconds without an event after which a session ends, where the log has no session ids."""
 
 SATISFIED_SECONDS = 30
 """Seconds on a document from which a click counts as satisfied (Fox and others 2005)."""
