@@ -9,6 +9,7 @@ from rankgate.core.present.lazy_names import load_name
 
 _COMMANDS = {
     "ingest": "rankgate.online.commands.log_commands:ingest_command",
+    "map": "rankgate.online.commands.log_commands:map_command",
     "doctor": "rankgate.online.commands.log_commands:doctor_command",
     "kpi": "rankgate.online.commands.log_commands:kpi_command",
     "weeks": "rankgate.online.commands.log_commands:weeks_command",

@@ -207,16 +207,16 @@ def link_searches(base: Database, sha256: str) -> None:
     """
     own_id = f"CASE WHEN kind = 'search' THEN coalesce(query_event_id, {_event_id_sql(sha256)}) END"
     last = (
-        "(PARTITION BY coalesce(session, \"user\") ORDER BY \"at\", kind IS DISTINCT FROM 'search', source_line "
+        '(PARTITION BY coalesce(session, "user") ORDER BY "at", kind IS DISTINCT FROM \'search\', source_line '
         "ROWS UNBOUNDED PRECEDING)"
     )
     base.run(
         f"CREATE OR REPLACE TEMP TABLE staged AS SELECT * EXCLUDE (last_id, last_at) REPLACE (CASE WHEN "
         "query_event_id IS NOT NULL THEN query_event_id WHEN kind = 'search' OR (coalesce(session, "
-        "\"user\") IS NOT NULL AND (session IS NOT NULL OR \"at\" <= last_at + INTERVAL "
+        '"user") IS NOT NULL AND (session IS NOT NULL OR "at" <= last_at + INTERVAL '
         f"{SESSION_PAUSE_SECONDS} SECONDS)) THEN last_id END AS query_event_id) FROM (SELECT *, "
         f"last_value({own_id} IGNORE NULLS) OVER {last} AS last_id, last_value(CASE WHEN kind = 'search' "
-        f"THEN \"at\" END IGNORE NULLS) OVER {last} AS last_at FROM staged)"
+        f'THEN "at" END IGNORE NULLS) OVER {last} AS last_at FROM staged)'
     )
 
 

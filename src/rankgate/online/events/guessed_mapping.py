@@ -153,3 +153,17 @@ def guess_lines(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The lines of the mapping that the first records of a log suggest; empty if none."""
     columns = list(records[0]) if records else []
     return mapping_lines(columns) or list_mapping(records) or action_mapping(records)
+
+
+COUNTED = ("impressions", "clicks")
+"""The columns of a table of counts by query, document and rank."""
+
+
+def names_counts(names: Iterable[str]) -> bool:
+    """True for the columns of a table of impressions and clicks by query, document and rank.
+
+    >>> names_counts(["Query", "SKU", "Position", "Impressions", "Clicks"]), names_counts(["query", "clicks"])
+    (True, False)
+    """
+    lowered_names = {name.lower() for name in names}
+    return lowered_names >= {*COUNTED} and "searches" not in lowered_names

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -21,9 +22,23 @@ from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.codec import fits
 from rankgate.core.present.number_formats import count_noun
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
-from rankgate.online.events.event_sql import PROBLEMS, Privacy, copy_events, link_searches, stage_events, write_events
+from rankgate.online.events.event_sql import (
+    PROBLEMS,
+    Privacy,
+    copy_events,
+    link_searches,
+    stage_events,
+    write_events,
+)
 from rankgate.online.events.event_table import SURVEY_PATTERN
-from rankgate.online.events.guessed_mapping import MAX_ACTIONS, OTHER_KIND, guess_lines, kind_lines, preset_of
+from rankgate.online.events.guessed_mapping import (
+    MAX_ACTIONS,
+    OTHER_KIND,
+    guess_lines,
+    kind_lines,
+    names_counts,
+    preset_of,
+)
 from rankgate.online.events.log_files import (
     UBI,
     LogFile,
@@ -118,17 +133,22 @@ def refuse_unusable(
         read_as = "of User Behavior Insights" if mapping.ubi else "of this mapping"
         if mapping.ubi:
             suggestions = guess_lines(records)
-        if preset := preset_of(columns):
+        if names_counts(columns):  # no log, but judgments can be learned from it
+            suggestions = (f"rankgate online judgments {quote(log_file.label)} -o qrels.csv",)
+        elif preset := preset_of(columns):
             suggestions = (f"--mapping {preset}",)
         elif suggestions:
             suggestions += ("and run the command again with --mapping log.toml",)
+        else:
+            suggestions = (f"rankgate online map {quote(log_file.label)} -o log.toml",)
         problem = (
             f"none of {count_noun(unreadable, 'record')} is an event {read_as}; map the columns with "
             f"--mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}."
         )
-        if suggestions:
-            remedy = "give" if preset else "if this guess is right, save it as log.toml:"
-            problem = f"{problem[:-1]}; {remedy}"
+        if names_counts(columns):
+            problem = "a table of counts, which has no events; judgments can be learned from it:"
+        elif len(suggestions) > 1:
+            problem = f"{problem[:-1]}; if this guess is right, save it as log.toml:"
     raise InputError(problem, source=log_file.label, code="no-usable-events", suggestions=suggestions)
 
 

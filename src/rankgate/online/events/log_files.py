@@ -26,6 +26,7 @@ from rankgate.core.output_files import suffix_of
 from rankgate.data.formats import registry
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
+from rankgate.data.text.json_text import read_document
 from rankgate.online.events.event_lists import EventList, normalize_action, read_event_lists
 from rankgate.online.events.event_table import ACTIONS, COLUMNS, DIMENSION, KINDS, SLICES, UBI_ACTIONS
 from rankgate.online.log_database import quote_identifier, quote_text
@@ -358,11 +359,15 @@ def list_log_files(logs: Source | Sequence[Source], folder: Path) -> list[LogFil
 
 
 def _log_file(origin: InputFile, name: str | None, target: Path) -> LogFile:
-    """A file that DuckDB reads: the file itself, or its table as Parquet."""
+    """A file that DuckDB reads: the file itself, its table as Parquet, or its JSON list as lines."""
     if origin.path is None or not origin.path.is_file():
         raise InputError("there is no such file.", source=origin.label, code="cannot-read")
     form = "" if name is None else {"tsv": "csv"}.get(name, name)
-    if (form in _READ_BY_DUCKDB and not (form == "jsonl" and _is_other_table(origin))) or (not form and not _is_other_table(origin)):
+    if form in ("", "jsonl") and origin.head().lstrip()[:1] == b"[":
+        lines = target.with_suffix(".jsonl")
+        lines.write_text("".join(f"{json.dumps(record)}\n" for record in read_document(origin)))
+        return LogFile(lines, origin.label, "jsonl")
+    if form in _READ_BY_DUCKDB or (not form and not _is_other_table(origin)):
         return LogFile(origin.path, origin.label, form)
     table_input, table_format = registry.open_table(origin if name is None else f"{name}:{origin.label}")
     assert table_format is not None
@@ -372,10 +377,8 @@ def _log_file(origin: InputFile, name: str | None, target: Path) -> LogFile:
 
 
 def _is_other_table(origin: InputFile) -> bool:
-    """True for files that DuckDB does not read as logs: databases, workbooks, Arrow, a JSON list."""
+    """True for binary files that DuckDB does not read as logs: databases, workbooks, Arrow."""
     first_bytes = origin.head()
-    if first_bytes.lstrip()[:1] == b"[":
-        return True
     return not first_bytes.startswith(b"PAR1") and any(
         registry.find_format(name).sniff(first_bytes, "") for name in ("arrow", "sqlite", "duckdb", "excel")
     )
