@@ -24,7 +24,7 @@ from rankgate.online.events.events import Events
 from rankgate.online.events.ingest import MANIFEST, read_manifest
 from rankgate.online.indicators import search_tables
 from rankgate.online.indicators.kpi_catalogue import KPIS
-from rankgate.online.indicators.kpi_table import check_slices, make_kpi_table
+from rankgate.online.indicators.kpi_table import check_dimensions, make_kpi_table
 from rankgate.online.indicators.search_tables import load_ibis
 from rankgate.online.log_database import Database
 from rankgate.spark.sessions import session, translate_errors
@@ -200,11 +200,11 @@ def kpi(events: Events, names: Sequence[str], *, by: Sequence[str], checks: bool
             code="unused-option",
         )
     kpis = [KPIS.find(name) for name in names] or list(KPIS.values())
-    check_slices(by)
     refuse_preparation(events)
     with translate_errors(events_label(events.log)):
         base = open_events(events.log)
         try:
+            check_dimensions(base, by)
             kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
             measured_kpis = [kpi_ for kpi_ in kpis if kpi_.has_events(kinds, events.success)]
             return make_kpi_table(base, kpis, measured_kpis, by, events.success)

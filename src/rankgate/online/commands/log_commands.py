@@ -26,9 +26,9 @@ from rankgate.measurement import metric_options
 from rankgate.online.commands.log_options import events_argument, events_options, kpi_option
 from rankgate.online.events.diagnosis import doctor
 from rankgate.online.events.event_sql import Privacy
+from rankgate.online.events.event_table import SLICES
 from rankgate.online.events.ingest import ingest
 from rankgate.online.events.log_files import PRESETS
-from rankgate.online.events.event_table import SLICES
 from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.indicators.kpi_table import kpi
 from rankgate.online.users.intent_diversity import intents
@@ -164,11 +164,11 @@ def doctor_command(events: Events, split: Mapping[str, float] | None, form: str,
 @click.option(
     "--by",
     multiple=True,
-    type=click.Choice(list(SLICES)),
+    metavar="DIMENSION",
     default=("day",),
     show_default=True,
-    help="The dimension to divide the log by; band is the frequency of the query; may be given several "
-    "times.",
+    help=f"What divides the log: {', '.join(SLICES)}, or a dimension of the mapping such as country; band "
+    "is the frequency of the query; may be given several times.",
 )
 @events_options(goals=True, figures=True)
 @with_record_option

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from rankgate.core.checksums import check_file
 from rankgate.core.declare import Count
+from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.number_formats import count_noun
@@ -107,6 +108,23 @@ class Events(ByContent):
         if isinstance(self.mapping, LogMapping):
             return self.mapping
         return UBI if self.mapping is None else read_mapping(self.mapping)
+
+    @cached_property
+    def declarations(self) -> tuple[TomlFile | None, tuple[str, ...]]:
+        """The file that declares KPIs, if any, and the names of dimensions that they can use.
+
+        They are those of the mapping, or of a folder of events those of the mapping that it was
+        read with.
+        """
+        mapping = self.log_mapping
+        kpis, dimensions = mapping.kpis, list(mapping.dimensions)
+        folder = self.log.folder if isinstance(self.log, EventLog) else self.log
+        if isinstance(folder, str | Path) and (path := Path(folder) / MANIFEST).is_file():
+            manifest = read_manifest(path)
+            dimensions += manifest.get("dimensions", [])
+            if kpis is None and "kpis" in manifest:
+                kpis = TomlFile({"kpis": manifest["kpis"]}, str(path), {}, code="invalid-mapping")
+        return kpis, tuple(dict.fromkeys(dimensions))
 
     @contextmanager
     def open(self) -> Iterator[OpenEvents]:

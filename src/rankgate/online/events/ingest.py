@@ -233,6 +233,8 @@ def ingest_files(
         "privacy": privacy.to_dict(),
         "mapping": _hash_of(mapping),
         "time_zone": mapping.time_zone,
+        **({"dimensions": list(mapping.dimensions)} if mapping.dimensions else {}),
+        **({"kpis": mapping.kpis.values["kpis"]} if mapping.kpis else {}),
     }
     known_files = _read_manifest(folder, settings)
     folder.mkdir(parents=True, exist_ok=True)
@@ -279,7 +281,7 @@ def _read_manifest(folder: Path, settings: Manifest) -> dict[str, IngestedFile]:
 
 
 def _hash_of(mapping: LogMapping) -> str:
-    left_out = {"zone_declared"}
+    left_out = {"zone_declared", "kpis"}
     later_fields = ("lists", "time_format", "last_search", "dimensions", "preset")
     left_out |= {name for name in later_fields if not getattr(mapping, name)}  # as in earlier folders
     if not mapping.flags and mapping.flag_words == FLAG_WORDS:

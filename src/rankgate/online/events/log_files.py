@@ -96,6 +96,7 @@ class LogMapping:
         last_search: true if events without a search belong to the last one of their session.
         dimensions: the columns of each dimension, by which figures can be divided.
         preset: true if the columns are those of a product, which a log may lack.
+        kpis: the file, if it declares KPIs in tables ``[[kpis]]``.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -113,6 +114,7 @@ class LogMapping:
     last_search: bool = False
     dimensions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     preset: bool = False
+    kpis: TomlFile | None = None
 
     @property
     def fields(self) -> dict[str, tuple[str, ...]]:
@@ -183,7 +185,7 @@ def parse_mapping(text: str, source: str) -> LogMapping:
 
 
 def _make_mapping(toml: TomlFile) -> LogMapping:
-    toml.check_keys(toml.values, ("log", "columns", "kinds", "flags", "lists", "dimensions"))
+    toml.check_keys(toml.values, ("log", "columns", "kinds", "flags", "lists", "dimensions", "kpis"))
     log = toml.values.get("log", {})
     log_keys = ("format", "time_zone", "time_format", "rank_base", "kind", "last_search")
     toml.check_keys(log, log_keys, "log")
@@ -228,6 +230,7 @@ def _make_mapping(toml: TomlFile) -> LogMapping:
         log.get("time_format", ""),
         log.get("last_search", False),
         _dimensions(toml),
+        kpis=toml if "kpis" in toml.values else None,
     )
 
 

@@ -5,6 +5,8 @@ This module declares the KPIs with clicks, sessions, users or events as rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from rankgate.core.declare import Registry
 from rankgate.online.events.event_table import SURVEY_PATTERN
 from rankgate.online.events.log_checks import Subject
@@ -307,7 +309,53 @@ OF_EVENTS = (
 )
 
 
-KPIS = Registry(
+class KpiCatalogue(Registry[Kpi]):
+    """The KPIs of rankgate and of plug-ins, and those that the mapping of a log declares.
+
+    A mapping's KPIs are found by their names; they are not among the names that are listed.
+    """
+
+    own: Mapping[str, Kpi] = {}
+
+    @property
+    def catalogue(self) -> set[str]:
+        """The names that a mapping cannot declare."""
+        return {kpi.name for kpi in self.all_objects}
+
+    def declare(self, kpis: Iterable[Kpi]) -> None:
+        """Add KPIs of a mapping; they replace those of equal names of other mappings."""
+        self.own = {**self.own, **{kpi.name: kpi for kpi in kpis}}
+
+    def __getitem__(self, name: str) -> Kpi:
+        return self.own[name] if name in self.own else super().__getitem__(name)
+
+    def find(self, name: str) -> Kpi:
+        """Return the KPI with a name or an alias.
+
+        Raises:
+            UsageError: No KPI has the name; the message gives the nearest.
+        """
+        return self.own[name] if name in self.own else super().find(name)
+
+
+KPIS = KpiCatalogue(
     Kpi, "KPI", (*kpis_of_searches.KPIS, *OF_EVENTS, *OF_CLICKS, *OF_SESSIONS, *OF_USERS), "rankgate.kpis"
 )
 """KPIs by name."""
+
+
+def format_kpi(name: str, value: float | None) -> str:
+    """A value with its unit.
+
+    >>> (format_kpi("search_ctr", 0.275), format_kpi("mean_click_rank", 2.45),
+    ...  format_kpi("search_ctr", None))
+    ('27.50%', '2.450', '–')
+    """
+    if value is None:
+        return "–"
+    unit = KPIS[name].unit if name in KPIS else ""
+    if unit == "share":
+        return f"{value:.2%}"
+    if unit in ("seconds", "ms"):
+        return f"{value:,.3f} {'s' if unit == 'seconds' else unit}"
+    return f"{value:,.2f}" if unit == "money" else f"{value:,.3f}"
