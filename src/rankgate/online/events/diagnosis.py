@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
@@ -305,15 +306,21 @@ def doctor(events: EventsLike, *, split: Mapping[str, float] | None = None) -> D
         MissingExtraError: DuckDB is not installed.
     """
     with Events.of(events).open() as log:
+        if log.base.dialect != "duckdb":
+            problem = "the log doctor reads files and DuckDB; export a part of the table, and check that."
+            raise UsageError(problem, code="unused-option")
         return diagnose_events(log.base, log.manifest, split)
 
 
 def diagnose_events(
     base: Database, manifest: Manifest, split: Mapping[str, float] | None = None
 ) -> Diagnosis:
-    """The diagnosis of the view ``events``."""
+    """The diagnosis of the view ``events``; nothing is checked in databases other than DuckDB."""
     import polars as pl
 
+    if base.dialect != "duckdb":
+        codes = (*CHECKS, "sample-ratio", "mean-weight")
+        return Diagnosis((), (), codes, pl.DataFrame(schema=COUNTS), "", "", {})
     for sql in VIEWS:
         base.run(sql)
     findings, passed, skipped = _find_unreadable_lines(manifest), list[str](), list[str]()

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import field, fields
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from rankgate.core.checksums import check_file
@@ -32,11 +33,21 @@ from rankgate.online.events.log_files import (
     list_log_files,
     read_mapping,
 )
+from rankgate.online.events.warehouse_events import (
+    is_event_schema,
+    make_events,
+    needs_file_reader,
+    refuse_in_database,
+)
 from rankgate.online.log_database import MEMORY, Database, open_database, quote_identifier, quote_text
+from rankgate.online.warehouse import WarehouseTable, attach, find_warehouse_table, open_postgresql
 
 if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
     from rankgate.data.input_types import Frame, OnSpark, Rows, Source
     from rankgate.online.events.manifest import Manifest
+    from rankgate.online.warehouse import PostgreSqlDatabase
 
 LogLike: TypeAlias = "Source | Sequence[Source] | Frame | Rows | EventLog | OnSpark"
 """A folder of events, a Parquet file or a frame with their columns, files of logs, a frame or rows
@@ -134,8 +145,44 @@ class Events(ByContent):
             InputError: files that cannot be read; a table without the columns of events.
             MissingExtraError: DuckDB is not installed.
         """
+        table = find_warehouse_table(self.log)
+        if table and table.is_postgresql:
+            with open_postgresql(table) as (base, source):
+                yield self._open_postgresql(base, source, table)
+            return
         with open_database(self.memory, self.threads) as base:
             yield self.read_into(base)
+
+    def _open_postgresql(
+        self, base: PostgreSqlDatabase, source: ir.Table, table: WarehouseTable
+    ) -> OpenEvents:
+        """Make the view ``events`` of a table of PostgreSQL.
+
+        Raises:
+            UsageError: a part of the mapping or an option that only files have.
+        """
+        for name in ("without_bots", "without_duplicates"):
+            if getattr(self, name):
+                problem = f"{name} is not computed in PostgreSQL; leave such events out in a view there."
+                raise UsageError(problem, code="unused-option")
+        refuse_in_database(self.log_mapping, table.label)
+        return self._view_of_table(base, source, table)
+
+    def _view_of_table(self, base: Database, source: ir.Table, table: WarehouseTable) -> OpenEvents:
+        zone = self.log_mapping.time_zone
+        base.use_zone(zone)
+        has_events = is_event_schema(source.columns)
+        if not has_events and self.log_mapping.ubi:
+            columns = ", ".join(source.columns)
+            problem = f"map the columns with --mapping FILE.toml; the columns are {columns}."
+            command = f"rankgate online map {quote(str(self.log))} -o log.toml"
+            raise InputError(problem, source=table.label, code="no-usable-events", suggestions=(command,))
+        expression = make_events(source, None if has_events else self.log_mapping, table.label)
+        base.run(f"CREATE TEMP VIEW events AS {base.text(expression)}")
+        if not base.first_value(COUNT_EVENTS):
+            raise InputError("no events found.", source=table.label, code="no-events")
+        unchecked = ("the checks of the log doctor, which PostgreSQL does not compute",)
+        return OpenEvents(base, {"time_zone": zone}, unchecked if table.is_postgresql else ())
 
     def read_into(self, base: Database) -> OpenEvents:
         """Make the view ``events`` of a database, without bots and duplicates where these are out.
@@ -146,7 +193,11 @@ class Events(ByContent):
         Raises:
             InputError: files that cannot be read; a table without the columns of events.
         """
-        manifest = _create_view(base, self)
+        table = find_warehouse_table(self.log)
+        if table and not needs_file_reader(self.log_mapping):
+            manifest = self._view_of_table(base, attach(base, table), table).manifest
+        else:
+            manifest = _create_view(base, self)
         has_mapping = self.mapping is not None
         zone = self.log_mapping.time_zone if has_mapping else manifest.get("time_zone", "UTC")
         base.use_zone(zone)
