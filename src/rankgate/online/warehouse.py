@@ -59,7 +59,7 @@ def find_warehouse_table(log: object) -> WarehouseTable | None:
     """The table of a database that a log names; None for files and others.
 
     Raises:
-        UsageError: an address of PostgreSQL without a table.
+        UsageError: an address of PostgreSQL without a table, or with a password.
     """
     if not isinstance(log, str | Path):
         return None
@@ -69,6 +69,9 @@ def find_warehouse_table(log: object) -> WarehouseTable | None:
         if not table:
             problem = "name the table after the address, as in postgresql://USER@HOST/DATABASE#TABLE."
             raise UsageError(problem, code="missing-table")
+        if urlsplit(address).password:
+            problem = "an address holds no password; give it as PGPASSWORD, or in ~/.pgpass."
+            raise UsageError(problem, code="secret-in-address")
         return WarehouseTable(address, table)
     path, table = split_table(log)
     if not table:
@@ -129,14 +132,16 @@ def open_postgresql(table: WarehouseTable) -> Iterator[tuple[PostgreSqlDatabase,
     """
     require("logs in PostgreSQL need psycopg", "psycopg")
     import psycopg
+    from psycopg.types.json import set_json_loads
     from psycopg.types.numeric import FloatLoader
 
     try:
         connection = psycopg.connect(table.address, autocommit=True, application_name="rankgate")
     except psycopg.Error as error:
-        problem = f"PostgreSQL cannot be reached: {_without_secrets(str(error), table.address)}."
+        problem = f"PostgreSQL cannot be reached: {str(error).strip().splitlines()[0].rstrip('.')}."
         raise InputError(problem, source=table.label, code="cannot-read") from None
     connection.adapters.register_loader("numeric", FloatLoader)
+    set_json_loads(lambda text: text if isinstance(text, str) else bytes(text).decode(), connection)
     with connection:
         base = PostgreSqlDatabase(connection, "")
         base.use_zone("UTC")
@@ -145,11 +150,27 @@ def open_postgresql(table: WarehouseTable) -> Iterator[tuple[PostgreSqlDatabase,
         yield base, _table(base, table, None, schema, name)
 
 
-def _without_secrets(message: str, address: str) -> str:
-    """The first line of a message without the password of an address."""
-    password = urlsplit(address).password
-    line = message.strip().splitlines()[0].rstrip(".")
-    return line.replace(password, "***") if password else line
+SAMPLE_ROWS = 100_000
+"""The rows of a table of which a mapping is made."""
+
+
+def write_sample(base: Database, table: WarehouseTable, target: Path) -> None:
+    """Write the first rows of a table as Parquet, for the guess of a mapping.
+
+    Args:
+        base: DuckDB, to which a file of DuckDB is attached.
+        table: the table.
+        target: the file.
+
+    Raises:
+        InputError: the database cannot be reached, or has no such table.
+    """
+    if table.is_postgresql:
+        with open_postgresql(table) as (database, source):
+            database.rows(database.text(source.limit(SAMPLE_ROWS))).write_parquet(target)
+    else:
+        sql = base.text(attach(base, table).limit(SAMPLE_ROWS))
+        base.run(f"COPY ({sql}) TO {quote_text(str(target))} (FORMAT parquet)")
 
 
 class PostgreSqlDatabase(Database):
@@ -179,24 +200,35 @@ class PostgreSqlDatabase(Database):
             "timestamptz": pl.Datetime("us", "UTC"),
         }
         cursor = self._execute(sql, values)
-        schema = {
-            column.name: polars_types.get(getattr(postgres.types.get(column.type_code), "name", ""))
-            for column in cursor.description
-        }
-        return pl.DataFrame(cursor.fetchall(), schema=schema, orient="row", infer_schema_length=None)
+        columns = list(zip(*cursor.fetchall(), strict=True)) or [()] * len(cursor.description)
+        series = []
+        for column, rows in zip(cursor.description, columns, strict=True):
+            kind = polars_types.get(getattr(postgres.types.get(column.type_code), "name", ""))
+            texts = rows if kind else [None if value is None else str(value) for value in rows]
+            series.append(pl.Series(column.name, texts, kind or pl.String))
+        return pl.DataFrame(series)
 
     def text(self, expression: Any) -> str:  # noqa: ANN401 - of Ibis
-        """The SQL of an Ibis expression; PostgreSQL makes a boolean an integer, but no other number."""
+        """The SQL of an Ibis expression, with casts as PostgreSQL has them.
+
+        A boolean becomes an integer, but no other number. A float becomes a decimal with 15 digits,
+        so that the units of `exact_sum` are multiplied afterwards.
+        """
         import ibis
         from ibis.expr import datatypes, operations
 
-        def cast_in_steps(node: Any, values: Any) -> Any:  # noqa: ANN401 - operations of Ibis
+        def replace_casts(node: Any, values: Any) -> Any:  # noqa: ANN401 - operations of Ibis
             node = node.__recreate__(values) if values else node
-            if not isinstance(node, operations.Cast) or not node.arg.dtype.is_boolean() or node.to.is_boolean():
+            if not isinstance(node, operations.Cast):
                 return node
-            return operations.Cast(operations.Cast(node.arg, datatypes.int32), node.to)
+            if node.arg.dtype.is_boolean() and node.to.is_numeric():
+                return operations.Cast(operations.Cast(node.arg, datatypes.int32), node.to)
+            if node.to.is_decimal() and isinstance(node.arg, operations.Multiply):
+                unit = operations.Cast(node.arg.right, node.to)
+                return operations.Multiply(operations.Cast(node.arg.left, datatypes.Decimal()), unit)
+            return node
 
-        operation = expression.op().replace(cast_in_steps)
+        operation = expression.op().replace(replace_casts)
         return str(ibis.to_sql(operation.to_expr(), dialect=self.dialect))
 
     def keep(self, name: str, expression: Any) -> None:  # noqa: ANN401 - of Ibis
@@ -210,14 +242,19 @@ class PostgreSqlDatabase(Database):
 
         try:
             return self.connection.execute(sql.encode(), values or None)
-        except psycopg.errors.UndefinedFunction as error:
-            if "levenshtein" not in str(error):
-                raise
+        except psycopg.Error as error:
+            message = str(error).strip().splitlines()[0].rstrip(".")
+            if "levenshtein" in message:
+                problem = (
+                    "KPIs of reformulated searches need the extension fuzzystrmatch: run CREATE EXTENSION "
+                    "fuzzystrmatch in the database, or name other KPIs with -k."
+                )
+                raise InputError(problem, source="PostgreSQL", code="missing-extension") from None
+            if isinstance(error, psycopg.DataError):
+                problem = f"a value cannot be read: {message}; check the columns of the mapping."
+                raise InputError(problem, source="PostgreSQL", code="wrong-type") from None
             problem = (
-                "KPIs of reformulated searches need the extension fuzzystrmatch; run CREATE EXTENSION "
-                "fuzzystrmatch in the database, or choose other KPIs with -k."
+                f"PostgreSQL does not compute this ({message}); it computes kpi, ab, plan and watch. For "
+                "others export the table, and read the file."
             )
-            raise InputError(problem, source="PostgreSQL", code="missing-extension") from None
-        except psycopg.DataError as error:
-            problem = f"a value cannot be read: {str(error).splitlines()[0]}; check the columns of the mapping."
-            raise InputError(problem, source="PostgreSQL", code="wrong-type") from None
+            raise UsageError(problem, code="not-in-postgresql") from None

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.checksums import check_file
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
 from rankgate.data.adapters import column_names
@@ -312,6 +312,12 @@ def pack_events(base: Database, ranks: int = DEFAULT_RANKS) -> PackedSearches:
     Raises:
         InputError: no impressions.
     """
+    if base.dialect == "postgres":
+        problem = (
+            "judgments are not learned in PostgreSQL; export the table, or counts with the columns query, "
+            "doc_id, rank, impressions and clicks, and read that file."
+        )
+        raise UsageError(problem, code="not-in-postgresql")
     return PackedSearches.pack(_rows_by_rank(base.rows(base.text(searches_with_lists(events(), ranks)))))
 
 

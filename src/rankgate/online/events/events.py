@@ -20,9 +20,10 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.data.adapters import repeatable
 from rankgate.data.column_map import source_label
 from rankgate.data.foreign_frames import is_frame, polars_frame
+from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_sql import Privacy
-from rankgate.online.events.event_table import COLUMNS, parse_goals
+from rankgate.online.events.event_table import COLUMNS, SURVEY_PATTERN, parse_goals
 from rankgate.online.events.ingest import MANIFEST, ingest_files, read_manifest
 from rankgate.online.events.log_checks import COUNT_EVENTS
 from rankgate.online.events.log_files import (
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from rankgate.data.input_types import Frame, OnSpark, Rows, Source
-    from rankgate.online.events.manifest import Manifest
+    from rankgate.online.events.manifest import IngestedFile, Manifest
     from rankgate.online.warehouse import PostgreSqlDatabase
 
 LogLike: TypeAlias = "Source | Sequence[Source] | Frame | Rows | EventLog | OnSpark"
@@ -181,8 +182,11 @@ class Events(ByContent):
         base.run(f"CREATE TEMP VIEW events AS {base.text(expression)}")
         if not base.first_value(COUNT_EVENTS):
             raise InputError("no events found.", source=table.label, code="no-events")
+        manifest: Manifest = {"time_zone": zone}
+        if not has_events:
+            manifest["files"] = {table.name: _describe_table(base, self.log_mapping, table.label)}
         unchecked = ("the checks of the log doctor, which PostgreSQL does not compute",)
-        return OpenEvents(base, {"time_zone": zone}, unchecked if table.is_postgresql else ())
+        return OpenEvents(base, manifest, unchecked if table.is_postgresql else ())
 
     def read_into(self, base: Database) -> OpenEvents:
         """Make the view ``events`` of a database, without bots and duplicates where these are out.
@@ -243,6 +247,23 @@ def _short_repr(log: object) -> str:
         return repr([str(path) for path in log])
     shape = getattr(log, "shape", None)
     return f"<table of {count_noun(shape[0], 'row')}>" if shape else f"<{type(log).__name__}>"
+
+
+def _describe_table(base: Database, mapping: LogMapping, label: str) -> IngestedFile:
+    """A table of a database as an entry of a manifest: its actions without a kind, and states."""
+    actions = base.rows(
+        "SELECT action, count(*) AS events FROM events WHERE kind = 'other' GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+    unmapped = {
+        action: events
+        for action, events in actions.iter_rows()
+        if normalize_action(action) not in mapping.kinds and not re.search(SURVEY_PATTERN, action.lower())
+    }
+    return {
+        "file": label, "part": "", "kinds": {}, "first": None, "last": None, "ranks": [], "problems": [],
+        "unmapped": unmapped,
+        "states": "state" in mapping.columns,
+    }
 
 
 def _create_view(base: Database, events: Events) -> Manifest:

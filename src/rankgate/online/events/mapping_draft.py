@@ -35,6 +35,7 @@ from rankgate.online.events.log_files import (
     preset_text,
 )
 from rankgate.online.log_database import Database, open_database, quote_identifier
+from rankgate.online.warehouse import find_warehouse_table, write_sample
 
 Question: TypeAlias = Callable[[str, Sequence[str], str], str]
 """A question to the user: the text, the possible answers, the default answer (may be empty)."""
@@ -57,7 +58,7 @@ def draft_mapping(
     """The text of a mapping for a log, with its values as evidence.
 
     Args:
-        log: a file of the log.
+        log: a file of the log, or a table of a database, of which the first rows are read.
         preset: the product that wrote it; recognized by its columns by default.
         columns: the columns of fields that are known, by field.
         kinds: the kinds of actions that are known, by action.
@@ -71,7 +72,12 @@ def draft_mapping(
     columns, kinds = dict(columns or {}), dict(kinds or {})
     _check_names(preset, columns, kinds)
     with open_database() as base:
-        file = list_log_files(log, Path(base.folder))[0]
+        if table := find_warehouse_table(log):
+            path = Path(base.folder) / "sample.parquet"
+            write_sample(base, table, path)
+            file = LogFile(path, table.label, "parquet")
+        else:
+            file = list_log_files(log, Path(base.folder))[0]
         records = first_records(base, file, UBI)
         names = list(dict.fromkeys(name for record in records for name in record))
         preset = preset or preset_of(names)

@@ -296,7 +296,7 @@ def _read_arms(
 ) -> tuple[pl.DataFrame, pl.Series]:
     rows = log_tables.rows
     variant = rows.variant if variants else search_tables.load_ibis().literal("all")
-    more = {name: rows.attributes.cast("json")[name].str for name in segments}
+    more = {name: search_tables.attribute_text(rows, name) for name in segments}
     assigned = rows.select(
         unit=rows[UNIT_COLUMNS[unit]], variant=variant, day=rows.at.cast("timestamp").date(), **more
     )
@@ -377,7 +377,7 @@ def _logged_counts(
     counted = with_unit.join(arms.filter(arms.arms == 1), "unit")
     counted = counted.filter(_in_period(counted.day, start, end))
     kinds = log_tables.base.rows("SELECT DISTINCT kind FROM events ORDER BY 1")["kind"].to_list()
-    counts = {f"{kind} events": (counted.kind == kind).sum() for kind in kinds}
+    counts = {f"{kind} events": counted.count(where=counted.kind == kind) for kind in kinds}
     counts |= {name: counted[name].count() for name in ("rank", "latency_ms", "session")}
     grouped = counted.group_by(variant=counted.arm, day=counted.day).aggregate(
         units=counted.unit.nunique(), **counts

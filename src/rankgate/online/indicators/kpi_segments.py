@@ -91,7 +91,7 @@ def _segments_of_table(
     for number in range(len(kpis)):
         x, n = sums[f"x{number}"], sums[f"n{number}"]
         moments |= {
-            f"units{number}": (n > 0).sum(),
+            f"units{number}": n.count(where=n > 0),
             **{f"{name}{number}": part.sum() for name, part in (("x", x), ("n", n))},
             f"xx{number}": (x * x).sum(),
             f"nn{number}": (n * n).sum(),
