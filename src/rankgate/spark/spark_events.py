@@ -20,7 +20,7 @@ from rankgate.online.clicks import packed_searches as counting
 from rankgate.online.clicks.packed_searches import DEFAULT_RANKS
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_table import COLUMNS
-from rankgate.online.events.events import Events
+from rankgate.online.events.events import Events, kinds_of
 from rankgate.online.events.ingest import MANIFEST, read_manifest
 from rankgate.online.indicators import search_tables
 from rankgate.online.indicators.kpi_catalogue import KPIS
@@ -205,7 +205,7 @@ def kpi(events: Events, names: Sequence[str], *, by: Sequence[str], checks: bool
         base = open_events(events.log)
         try:
             check_dimensions(base, by)
-            kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
+            kinds = kinds_of(base)
             measured_kpis = [kpi_ for kpi_ in kpis if kpi_.has_events(kinds, events.success)]
             return make_kpi_table(base, kpis, measured_kpis, by, events.success)
         finally:

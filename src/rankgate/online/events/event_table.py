@@ -44,6 +44,9 @@ COLUMNS: Mapping[str, str] = {
 KINDS = ("search", "impression", "click", "dwell", "add_to_cart", "purchase", "refund", "other")
 """The kinds of events."""
 
+PRICED = "priced purchase"
+"""What KPIs of revenue need: a log of purchases may have no prices."""
+
 COLUMN_MEANINGS: Mapping[str, str] = {
     "event_id": "the event's id; its file and line where the log has none",
     "at": "when it happened, in UTC; null where the log has no readable time",

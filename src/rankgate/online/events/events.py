@@ -23,7 +23,7 @@ from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_sql import Privacy
-from rankgate.online.events.event_table import COLUMNS, SURVEY_PATTERN, parse_goals
+from rankgate.online.events.event_table import COLUMNS, PRICED, SURVEY_PATTERN, parse_goals
 from rankgate.online.events.ingest import MANIFEST, ingest_files, read_manifest
 from rankgate.online.events.log_checks import COUNT_EVENTS
 from rankgate.online.events.log_files import (
@@ -234,7 +234,16 @@ class OpenEvents:
     @property
     def kinds(self) -> set[str]:
         """The kinds of events in the log."""
-        return set(self.base.rows("SELECT DISTINCT kind FROM events")["kind"])
+        return kinds_of(self.base)
+
+
+def kinds_of(base: Database) -> set[str]:
+    """The kinds of events in the view ``events``, and `PRICED` if a purchase has a value."""
+    kinds = base.rows(
+        f"SELECT DISTINCT CASE WHEN kind = 'purchase' AND value IS NOT NULL THEN {quote_text(PRICED)} ELSE kind "
+        "END AS kind FROM events"
+    )["kind"]
+    return {*kinds, *(["purchase"] if PRICED in kinds else [])}
 
 
 def _short_repr(log: object) -> str:

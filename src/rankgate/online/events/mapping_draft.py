@@ -6,14 +6,17 @@ Nothing unknown is guessed: it is asked on a terminal, and an error elsewhere.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.guessed_column_names import normalize_name
 from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_table import ACTIONS, KINDS
 from rankgate.online.events.guessed_mapping import (
@@ -87,6 +90,8 @@ def draft_mapping(
         tables: Tables = tomllib.loads(lines.replace('time_format = "?"', ""))
         if not (tables or columns) or (not tables and "query" not in columns):
             tables, columns = _ask_columns(file, names, columns, ask)
+        if not preset:
+            _add_other_columns(tables, records)
         tables["columns"] = {**tables.get("columns", {}), **columns}
         has_action = "action" in tables["columns"]
         if not (has_action or tables.get("log", {}).get("kind")):
@@ -138,6 +143,46 @@ def _ask_columns(
     if "query" not in columns:
         raise UsageError("a log has the words of searches; name their column.", code="unknown-columns")
     return {}, columns
+
+
+_NUMBERS: Mapping[str, str] = {
+    "value": "price revenue amount total ordervalue basketvalue value umsatz preis betrag prix precio prezzo",
+    "hits": "hits results numresults nresults resultcount resultscount totalresults totalhits treffer",
+    "latency_ms": "latency latencyms took tookms durationms responsetimems ms",
+    "page": "page pagenumber seite",
+}
+_DIMENSIONS = (
+    "country land device devicetype platform os browser language lang locale region market shop channel source"
+)
+
+
+def _add_other_columns(tables: Tables, records: Sequence[Mapping[str, Any]]) -> None:
+    """Add numbers and dimensions that names suggest and values do not contradict."""
+    columns = tables.setdefault("columns", {})
+    used = {*columns.values(), *(rows["column"] for rows in tables.get("lists", {}).values())}
+    used |= {*tables.get("flags", {}).values()}
+    values: dict[str, list[Any]] = {}
+    for record in records:
+        for name, value in record.items():
+            if name not in used and value not in (None, ""):
+                values.setdefault(name, []).append(value)
+    dimensions = {}
+    for name, column_values in values.items():
+        word = normalize_name(name)
+        fields = [field for field, names in _NUMBERS.items() if word in names.split()]
+        if fields and fields[0] not in columns and all(map(_is_number, column_values)):
+            columns[fields[0]] = name
+        elif word in _DIMENSIONS.split() and all(isinstance(value, str) for value in column_values):
+            dimensions[re.sub(r"\W+", "_", name.lower())] = name
+    if dimensions:
+        tables["dimensions"] = dimensions
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return isfinite(float(str(value)))
+    except ValueError:
+        return False
 
 
 def _add_search_ids(base: Database, tables: Tables) -> None:

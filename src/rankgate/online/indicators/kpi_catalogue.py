@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rankgate.core.declare import Registry
-from rankgate.online.events.event_table import SURVEY_PATTERN
+from rankgate.online.events.event_table import PRICED, SURVEY_PATTERN
 from rankgate.online.events.log_checks import Subject
 from rankgate.online.indicators import kpis_of_searches
 from rankgate.online.indicators.kpi import Kpi
@@ -225,7 +225,7 @@ OF_SESSIONS = (
         of=lambda t: t.revenue.fill_null(0.0),
         unit="money",
         better="up",
-        needs=("purchase",),
+        needs=(PRICED,),
         made_of=_REVENUE_SUBJECTS,
     ),
     Kpi(
@@ -237,7 +237,7 @@ OF_SESSIONS = (
         cap=0.999,
         unit="money",
         better="up",
-        needs=("purchase",),
+        needs=(PRICED,),
         made_of=_REVENUE_SUBJECTS,
     ),
 )

@@ -189,7 +189,6 @@ def searches(rows: ir.Table, dimensions: Sequence[str] = ()) -> ir.Table:
         carts=(search_events.kind == "add_to_cart").sum(),
         purchases=(search_events.kind == "purchase").sum(),
         revenue=exact_sum(search_events.value, search_events.kind == "purchase"),
-        priced=search_events.value.count(where=search_events.kind == "purchase"),
         answer=attribute("answer", "boolean"),
         inference_ms=attribute("inference_ms", "float64"),
         cpu_ms=attribute("cpu_ms", "float64"),
@@ -340,7 +339,6 @@ def sessions(
         views=session_events.kind.isin(["click"]).sum(),
         purchases=(session_events.kind == "purchase").sum(),
         revenue=exact_sum(session_events.value, session_events.kind == "purchase"),
-        priced=session_events.value.count(where=session_events.kind == "purchase"),
         **goal_times(session_events, goal_rules),
         **{name: attribute_text(session_events, name).max() for name in dimensions},
     )
