@@ -92,7 +92,7 @@ def attribute_text(rows: ir.Table, name: str) -> Any:  # noqa: ANN401 - a column
 
 
 SEARCH_COLUMNS = frozenset(
-    {"query_event_id", "at", "day", "session", "user", "variant", "application", "clicks", "reformulated"}
+    {"query_event_id", "at", "day", "session", "user", "variant", "application", "clicks"}
 )
 """The columns of searches that the tables of clicks and sessions read."""
 
@@ -349,7 +349,11 @@ def sessions(
         searches=session_searches.count(),
         clicked=(session_searches.clicks > 0).any(),
         clicked_searches=(session_searches.clicks > 0).sum(),
-        reformulations=session_searches.reformulated.sum(),
+        **(
+            {"reformulations": session_searches.reformulated.sum()}
+            if "reformulated" in search_table.columns
+            else {}
+        ),
         first_search=session_searches.at.min(),
     )
     joined = by_session.left_join(sums, "session").drop("session_right")
@@ -502,12 +506,15 @@ class KpiTables:
         if self._dimensions:
             needed_columns |= {"user", "session"}
         for kpi in self._chosen:
-            if kpi.own_columns:
-                needed_columns |= SEARCH_COLUMNS - {"reformulated"}
-            elif kpi.table == "searches":
+            if kpi.table == "searches" and not kpi.own_columns:
                 needed_columns |= read_columns(kpi.of(leaf))
             elif kpi.table != "events":
                 needed_columns |= SEARCH_COLUMNS
+        on_sessions = [kpi for kpi in self._chosen if kpi.table in ("sessions", "users") and not kpi.own_columns]
+        if on_sessions:
+            session_leaf = load_ibis().table(users(sessions(self.rows, leaf)).schema(), name="sessions")
+            if any("reformulations" in read_columns(kpi.of(session_leaf)) for kpi in on_sessions):
+                needed_columns.add("reformulated")
         source = search_table if needed_columns <= set(search_table.columns) else full
         return source.select([column for column in source.columns if column in needed_columns])
 
