@@ -526,8 +526,10 @@ def _has_value_sql(name: str, mapping: LogMapping) -> str:
 
 def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -> None:
     path_sql = quote_text(str(file.path))
-    source = f"read_parquet({path_sql}, file_row_number=true)"
+    source, has_decimal_commas = f"read_parquet({path_sql}, file_row_number=true)", False
     if kind == "csv":
+        sniffed = f"SELECT Delimiter FROM sniff_csv({path_sql}, sample_size=2048)"
+        has_decimal_commas = base.first_value(sniffed) == ";"
         source = (
             f"read_csv({path_sql}, all_varchar=true, header=true, store_rejects=true, null_padding=false, "
             f"max_line_size={_MAX_LINE_LENGTH}, sample_size=2048)"
@@ -537,7 +539,7 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
     sql_of_path = {path: _column_sql(path, types) for path in _column_paths(mapping)}
     if not (mapping.ubi or mapping.preset):
         _refuse_missing(mapping, sql_of_path, file, columns)
-    texts = _fields_sql(mapping, sql_of_path)
+    texts = _fields_sql(mapping, sql_of_path, has_decimal_commas=has_decimal_commas)
     number = "file_row_number + 1" if kind == "parquet" else "row_number() OVER () + 1"
     base.run(
         f"CREATE OR REPLACE TEMP VIEW raw AS SELECT {number} AS source_line, {texts}, "
@@ -621,12 +623,22 @@ def _column_sql(path: str, types: Mapping[str, str]) -> str:
     return "NULL"
 
 
-def _fields_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
-    """SQL of all fields as texts, in columns ``f_NAME``."""
-    return ", ".join(
-        f"{_field_sql(name, mapping, sql_of_path)} AS {quote_identifier(f'f_{name}')}"
-        for name in mapping.fields
-    )
+_DECIMALS = ("value", "latency_ms", "seconds")
+
+
+def _fields_sql(
+    mapping: LogMapping, sql_of_path: dict[str, str], *, has_decimal_commas: bool = False
+) -> str:
+    """SQL of all fields as texts, in columns ``f_NAME``; columns between semicolons have decimal commas."""
+    texts = {name: _field_sql(name, mapping, sql_of_path) for name in mapping.fields}
+    if has_decimal_commas:
+        for name in _DECIMALS:
+            text = texts[name]
+            texts[name] = (
+                f"CASE WHEN regexp_full_match({text}, '-?[0-9.]*,[0-9]+') THEN replace(replace({text}, '.', ''), "
+                f"',', '.') ELSE {text} END"
+            )
+    return ", ".join(f"{text} AS {quote_identifier(f'f_{name}')}" for name, text in texts.items())
 
 
 def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> str:

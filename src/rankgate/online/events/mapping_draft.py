@@ -180,7 +180,7 @@ def _add_other_columns(tables: Tables, records: Sequence[Mapping[str, Any]]) -> 
 
 def _is_number(value: object) -> bool:
     try:
-        return isfinite(float(str(value)))
+        return isfinite(float(str(value).replace(",", ".", 1)))
     except ValueError:
         return False
 
