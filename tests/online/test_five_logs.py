@@ -20,7 +20,7 @@ SHAPES = ["german.csv", "ga4.ndjson", "segment.json", "searches.ndjson", "shop.d
 
 def make_visits(number=420):
     """Searches of users in two arms, with the results in changing orders, a click and its price."""
-    chance = random.Random(5)  # noqa: S311 - no secret
+    chance = random.Random(5)
     begin = datetime(2026, 3, 1, 8, tzinfo=UTC)
     visits = []
     for visit in range(number):
@@ -85,8 +85,8 @@ NAMES = ("ts", "visit_id", "visitor", "search_term", "action", "product_no", "po
 
 def write_german(path, visits):
     lines = [";".join(NAMES)]
-    for row in table_rows(visits, lambda at: at.strftime("%d.%m.%Y %H:%M:%S")):
-        lines.append(";".join(str(cell).replace(".", ",") if index == 7 else str(cell) for index, cell in enumerate(row)))
+    for *cells, price, arm in table_rows(visits, lambda at: at.strftime("%d.%m.%Y %H:%M:%S")):
+        lines.append(";".join([*map(str, cells), str(price).replace(".", ","), arm]))
     path.write_text("\n".join(lines) + "\n")
 
 
@@ -95,14 +95,14 @@ def write_duckdb(path, visits):
 
     with duckdb.connect(str(path)) as connection:
         connection.execute(
-            "CREATE TABLE visits (ts TIMESTAMPTZ, visit_id VARCHAR, visitor VARCHAR, search_term VARCHAR, action "
-            "VARCHAR, product_no VARCHAR, pos INTEGER, price DOUBLE, test_group VARCHAR)"
+            "CREATE TABLE visits (ts TIMESTAMPTZ, visit_id VARCHAR, visitor VARCHAR, search_term VARCHAR, "
+            "action VARCHAR, product_no VARCHAR, pos INTEGER, price DOUBLE, test_group VARCHAR)"
         )
         rows = [
             [None if cell == "" else cell for cell in row]
             for row in table_rows(visits, lambda at: at.isoformat())
         ]
-        connection.executemany(f"INSERT INTO visits VALUES ({', '.join('?' * len(NAMES))})", rows)
+        connection.executemany("INSERT INTO visits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
 
 def ga4_records(visits):
@@ -192,8 +192,9 @@ def test_from_the_file_to_kpis_an_experiment_and_judgments(run, tmp_path, monkey
     assert refused.code == 2
     assert run(*shlex.split(f"online map {log} {OPTIONS.get(shape, '')} -o log.toml")).code == 0
     if shape == "searches.ndjson":  # a second list, which the mapping shows how to add
-        with open("log.toml", "a") as file:
-            file.write('\n[lists.purchase]\ncolumn = "purchases"\ndoc_id = "doc"\nvalue = "price"\n')
+        text = (tmp_path / "log.toml").read_text()
+        more = '\n[lists.purchase]\ncolumn = "purchases"\ndoc_id = "doc"\nvalue = "price"\n'
+        (tmp_path / "log.toml").write_text(text + more)
     values = expected(visits)
     kpis = " ".join(f"-k {name}" for name in values)
     result = run(*shlex.split(f"online kpi {log} --mapping log.toml {kpis} --by variant --format json"))
@@ -214,7 +215,9 @@ def test_from_the_file_to_kpis_an_experiment_and_judgments(run, tmp_path, monkey
     for side, arm in (("control", "A"), ("treatment", "B")):
         of_arm = expected([visit for visit in visits if visit["arm"] == arm])
         assert ctr[side] == pytest.approx(of_arm["search_ctr"])
-    judged = run(*shlex.split(f"online judgments {log} --mapping log.toml --model pbm --held-out 0 -o qrels.csv"))
+    judged = run(
+        *shlex.split(f"online judgments {log} --mapping log.toml --model pbm --held-out 0 -o qrels.csv")
+    )
     assert judged.code == 0, judged.err
     judgments = pd.read_csv("qrels.csv")
     assert set(judgments["query_id"]) == set(QUERIES)

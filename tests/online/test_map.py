@@ -200,7 +200,7 @@ def test_what_is_not_known_is_asked(tmp_path):
     (tmp_path / "visits.csv").write_text(GERMAN.replace("13.09.2026", "09.01.2026").replace(".", "/"))
     asked = []
 
-    def answer(question, choices, default):
+    def answer(question, choices, _default):
         asked.append(question)
         return {"%m/%d/%Y %H:%M:%S": "%m/%d/%Y %H:%M:%S"}.get(choices[-1], "click")
 

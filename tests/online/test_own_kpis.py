@@ -76,7 +76,7 @@ def log(tmp_path_factory):
     """The log, its mapping, and its rows."""
     folder = tmp_path_factory.mktemp("own")
     frame = pd.DataFrame(table_rows(make_visits(), lambda at: at), columns=COLUMNS)
-    frame["land"] = ["DE AT CH".split()[int(user[1:]) % 3] for user in frame["visitor"]]
+    frame["land"] = [["DE", "AT", "CH"][int(user[1:]) % 3] for user in frame["visitor"]]
     frame = frame.replace("", None)
     frame["ts"] = frame["ts"].map(lambda at: at.isoformat())
     frame.to_csv(folder / "log.csv", index=False)
@@ -132,7 +132,7 @@ def test_a_folder_of_events_keeps_them(log, tmp_path):
     online.ingest(folder / "log.csv", tmp_path / "events", mapping=folder / "log.toml")
     table = online.kpi(tmp_path / "events", ["deep_clicks"], by=("country",))
     assert table["deep_clicks"] == pytest.approx(by_pandas(frame)["deep_clicks"])
-    assert table.values.filter(by="country")["slice"].to_list() == ["AT", "CH", "DE"]
+    assert table.segments["slice"].to_list() == ["AT", "CH", "DE"]
 
 
 def test_experiments_and_plans_take_them(log):

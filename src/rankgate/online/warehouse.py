@@ -98,9 +98,7 @@ def attach(base: Database, table: WarehouseTable) -> ir.Table:
     return _table(base, table, _ATTACHED, schema or "main", name)
 
 
-def _table(
-    base: Database, table: WarehouseTable, catalog: str | None, schema: str, name: str
-) -> ir.Table:
+def _table(base: Database, table: WarehouseTable, catalog: str | None, schema: str, name: str) -> ir.Table:
     """The table with its columns and their types."""
     import ibis
     from ibis.backends.sql.datatypes import DuckDBType, PostgresType
@@ -108,7 +106,8 @@ def _table(
     condition = f"table_catalog = {quote_text(catalog)}" if catalog else "true"
     rows = base.rows(
         "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = "
-        f"{quote_text(name)} AND table_schema = {quote_text(schema)} AND {condition} ORDER BY ordinal_position"
+        f"{quote_text(name)} AND table_schema = {quote_text(schema)} AND {condition} ORDER BY "
+        "ordinal_position"
     )
     if not len(rows):
         names = base.rows(
@@ -196,7 +195,9 @@ class PostgreSqlDatabase(Database):
             **dict.fromkeys(("int2", "int4", "int8"), pl.Int64),
             **dict.fromkeys(("float4", "float8", "numeric"), pl.Float64),
             **dict.fromkeys(("text", "varchar", "name"), pl.String),
-            "bool": pl.Boolean, "date": pl.Date, "timestamp": pl.Datetime("us"),
+            "bool": pl.Boolean,
+            "date": pl.Date,
+            "timestamp": pl.Datetime("us"),
             "timestamptz": pl.Datetime("us", "UTC"),
         }
         cursor = self._execute(sql, values)
@@ -237,7 +238,7 @@ class PostgreSqlDatabase(Database):
         self.run(f"CREATE TEMP TABLE {quote_identifier(name)} AS {self.text(expression)}")
         self.run(f"ANALYZE {quote_identifier(name)}")
 
-    def _execute(self, sql: str, values: Sequence[object]) -> Any:
+    def _execute(self, sql: str, values: Sequence[object]) -> Any:  # noqa: ANN401 - a cursor of psycopg
         import psycopg
 
         try:

@@ -168,8 +168,8 @@ def stage_events(base: Database, mapping: LogMapping) -> None:
         f"{number} IS NOT NULL THEN make_timestamptz(CAST({micros} AS BIGINT)) "
         f"WHEN {naive} THEN timezone({zone}, {written_time}) ELSE try_cast(f_at AS TIMESTAMPTZ) "
         f"END AS at, {_kind_sql(mapping)} AS kind, {_unmapped_sql(mapping)} AS unmapped, coalesce(f_action, "
-        f"'ubi_query') AS action, f_query_event_id AS query_event_id, {_QUERY} AS query, f_session AS session, "
-        'f_user AS "user", f_doc_id AS doc_id, CASE WHEN f_rank NOT LIKE '
+        f"'ubi_query') AS action, f_query_event_id AS query_event_id, {_QUERY} AS query, f_session AS "
+        'session, f_user AS "user", f_doc_id AS doc_id, CASE WHEN f_rank NOT LIKE '
         "'{%' THEN f_rank END AS f_rank, CAST(CASE WHEN isfinite(try_cast(f_rank AS DOUBLE)) AND "
         "abs(try_cast(f_rank AS DOUBLE)) < 2e9 THEN try_cast(f_rank AS DOUBLE) END AS INTEGER) AS position, "
         f"{_VALUE} AS f_value, {_finite_sql(_VALUE)} AS value, f_variant AS variant, try_cast(f_page AS "
@@ -207,8 +207,8 @@ def link_searches(base: Database, sha256: str) -> None:
     """
     own_id = f"CASE WHEN kind = 'search' THEN coalesce(query_event_id, {_event_id_sql(sha256)}) END"
     last = (
-        '(PARTITION BY coalesce(session, "user") ORDER BY "at", kind IS DISTINCT FROM \'search\', source_line '
-        "ROWS UNBOUNDED PRECEDING)"
+        '(PARTITION BY coalesce(session, "user") ORDER BY "at", kind IS DISTINCT FROM \'search\', '
+        "source_line ROWS UNBOUNDED PRECEDING)"
     )
     base.run(
         f"CREATE OR REPLACE TEMP TABLE staged AS SELECT * EXCLUDE (last_id, last_at) REPLACE (CASE WHEN "

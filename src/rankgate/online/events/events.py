@@ -240,8 +240,8 @@ class OpenEvents:
 def kinds_of(base: Database) -> set[str]:
     """The kinds of events in the view ``events``, and `PRICED` if a purchase has a value."""
     kinds = base.rows(
-        f"SELECT DISTINCT CASE WHEN kind = 'purchase' AND value IS NOT NULL THEN {quote_text(PRICED)} ELSE kind "
-        "END AS kind FROM events"
+        f"SELECT DISTINCT CASE WHEN kind = 'purchase' AND value IS NOT NULL THEN {quote_text(PRICED)} ELSE "
+        "kind END AS kind FROM events"
     )["kind"]
     return {*kinds, *(["purchase"] if PRICED in kinds else [])}
 
@@ -269,7 +269,13 @@ def _describe_table(base: Database, mapping: LogMapping, label: str) -> Ingested
         if normalize_action(action) not in mapping.kinds and not re.search(SURVEY_PATTERN, action.lower())
     }
     return {
-        "file": label, "part": "", "kinds": {}, "first": None, "last": None, "ranks": [], "problems": [],
+        "file": label,
+        "part": "",
+        "kinds": {},
+        "first": None,
+        "last": None,
+        "ranks": [],
+        "problems": [],
         "unmapped": unmapped,
         "states": "state" in mapping.columns,
     }

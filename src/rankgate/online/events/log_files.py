@@ -456,9 +456,10 @@ def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
 def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
     """Load one JSON record per line; also bulk files of OpenSearch and ``index<TAB>json``."""
     base.run(
-        "CREATE OR REPLACE TEMP TABLE lines AS SELECT row_number() OVER () AS number, CASE WHEN NOT line LIKE "
-        "'{%' THEN regexp_replace(line, '^[^{]*\t\\s*', '') WHEN line LIKE '%\"_source\"%' AND "
-        "json_valid(line) THEN coalesce(json_extract(line, '$._source')::VARCHAR, line) ELSE line END AS line FROM "
+        "CREATE OR REPLACE TEMP TABLE lines AS SELECT row_number() OVER () AS number, CASE WHEN NOT line "
+        "LIKE '{%' THEN regexp_replace(line, '^[^{]*\t\\s*', '') WHEN line LIKE '%\"_source\"%' AND "
+        "json_valid(line) THEN coalesce(json_extract(line, '$._source')::VARCHAR, line) ELSE line END AS "
+        "line FROM "
         f"read_csv({quote_text(str(path))}, columns={{'line': 'VARCHAR'}}, delim='\x01', quote='', "
         f"escape='', header=false, auto_detect=false, new_line='\\n', max_line_size={_MAX_LINE_LENGTH}, "
         f"null_padding=true, strict_mode=false, store_rejects=true)"
@@ -626,17 +627,15 @@ def _column_sql(path: str, types: Mapping[str, str]) -> str:
 _DECIMALS = ("value", "latency_ms", "seconds")
 
 
-def _fields_sql(
-    mapping: LogMapping, sql_of_path: dict[str, str], *, has_decimal_commas: bool = False
-) -> str:
+def _fields_sql(mapping: LogMapping, sql_of_path: dict[str, str], *, has_decimal_commas: bool = False) -> str:
     """SQL of all fields as texts, in columns ``f_NAME``; columns between semicolons have decimal commas."""
     texts = {name: _field_sql(name, mapping, sql_of_path) for name in mapping.fields}
     if has_decimal_commas:
         for name in _DECIMALS:
             text = texts[name]
             texts[name] = (
-                f"CASE WHEN regexp_full_match({text}, '-?[0-9.]*,[0-9]+') THEN replace(replace({text}, '.', ''), "
-                f"',', '.') ELSE {text} END"
+                f"CASE WHEN regexp_full_match({text}, '-?[0-9.]*,[0-9]+') THEN replace(replace({text}, '.', "
+                f"''), ',', '.') ELSE {text} END"
             )
     return ", ".join(f"{text} AS {quote_identifier(f'f_{name}')}" for name, text in texts.items())
 

@@ -152,7 +152,8 @@ _NUMBERS: Mapping[str, str] = {
     "page": "page pagenumber seite",
 }
 _DIMENSIONS = (
-    "country land device devicetype platform os browser language lang locale region market shop channel source"
+    "country land device devicetype platform os browser language lang locale region market shop channel "
+    "source"
 )
 
 
@@ -244,8 +245,8 @@ def _count_actions(base: Database, tables: Tables) -> tuple[dict[str, int], set[
     Also the actions whose names mean a shown or clicked document, and whose records name none.
     """
     rows = base.rows(
-        "SELECT f_action AS action, count(*) AS records, count(f_doc_id) AS documents FROM raw WHERE f_action "
-        f"IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_MAX_ACTIONS + 1}"
+        "SELECT f_action AS action, count(*) AS records, count(f_doc_id) AS documents FROM raw WHERE "
+        f"f_action IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_MAX_ACTIONS + 1}"
     )
     if len(rows) > _MAX_ACTIONS:
         column = tables["columns"]["action"]
@@ -293,8 +294,8 @@ def _examples(base: Database, tables: Tables) -> dict[str, str]:
     for name in tables["columns"]:
         column = quote_identifier(f"f_{name}")
         rows = base.rows(
-            f"SELECT {column} AS text FROM (SELECT {column}, min(source_line) AS line FROM raw WHERE {column} IS "
-            f"NOT NULL GROUP BY 1) ORDER BY line LIMIT {_EXAMPLES}"
+            f"SELECT {column} AS text FROM (SELECT {column}, min(source_line) AS line FROM raw WHERE "
+            f"{column} IS NOT NULL GROUP BY 1) ORDER BY line LIMIT {_EXAMPLES}"
         )
         texts = (" ".join(text.replace("\x1f", "+").split())[:30] for text in rows["text"])
         examples[name] = ", ".join(texts) or "no value"

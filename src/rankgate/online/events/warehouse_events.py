@@ -7,7 +7,7 @@ numbered impressions) is an error that says so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.online.events.event_table import COLUMNS, SESSION_PAUSE_SECONDS
@@ -26,6 +26,9 @@ _EVENT_TYPES = {
     "TIMESTAMP WITH TIME ZONE": "timestamp('UTC')",
 }
 _JOINED = "\x1f"
+
+IbisColumn: TypeAlias = Any
+"""A column of Ibis, which has no types of its own."""
 
 
 def is_event_schema(names: Sequence[str]) -> bool:
@@ -121,7 +124,9 @@ def _link_searches(rows: ir.Table) -> ir.Table:
     visitor = ibis.coalesce(rows.session, rows.user)
     is_search = rows.kind == "search"
     rows = rows.mutate(visitor=visitor, is_search=is_search.cast("int64"))
-    own_id = ibis.coalesce(rows.query_event_id, rows.event_id, rows.visitor.concat(" ", rows.at.cast("string")))
+    own_id = ibis.coalesce(
+        rows.query_event_id, rows.event_id, rows.visitor.concat(" ", rows.at.cast("string"))
+    )
     rows = rows.mutate(own_id=ibis.cases((rows.is_search == 1, own_id)))
     order = ibis.window(
         group_by="visitor", order_by=["at", ibis.desc("is_search")], preceding=None, following=0
@@ -147,7 +152,7 @@ class _Columns:
     def __init__(self, table: ir.Table, mapping: LogMapping, label: str) -> None:
         self._table, self._mapping, self._label = table, mapping, label
 
-    def values(self, name: str) -> list[Any]:
+    def values(self, name: str) -> list[IbisColumn]:
         """The columns of a field; empty if it is not mapped.
 
         Raises:
@@ -160,12 +165,10 @@ class _Columns:
         return columns
 
     def _missing(self, column: str, name: str) -> InputError:
-        problem = (
-            f"there is no column {column} for {name}; the columns are {', '.join(self._table.columns)}."
-        )
+        problem = f"there is no column {column} for {name}; the columns are {', '.join(self._table.columns)}."
         return InputError(problem, source=self._label, code="missing-column")
 
-    def _joined(self, path: str) -> Any:
+    def _joined(self, path: str) -> IbisColumn:
         parts = [self._path(part) for part in path.split("+")]
         if any(part is None for part in parts):
             return None
@@ -177,7 +180,7 @@ class _Columns:
             joined = joined.concat(_JOINED, text)
         return joined
 
-    def _path(self, path: str) -> Any:
+    def _path(self, path: str) -> IbisColumn:
         if path in self._table.columns:
             return self._table[path]
         first, _, inner = path.partition(".")
@@ -195,11 +198,11 @@ class _Columns:
                 return None
         return column
 
-    def text(self, name: str) -> Any:
+    def text(self, name: str) -> IbisColumn:
         """A field as text; None if it is not mapped."""
         return _coalesce([_text(column) for column in self.values(name)])
 
-    def number(self, name: str) -> Any:
+    def number(self, name: str) -> IbisColumn:
         """A field as a number; None if it is not mapped."""
         return _coalesce(
             [
@@ -208,11 +211,11 @@ class _Columns:
             ]
         )
 
-    def time(self) -> Any:
+    def time(self) -> IbisColumn:
         """The time; numbers are seconds, milliseconds, micro- or nanoseconds since 1970 by their size."""
         return _coalesce([self._time(column) for column in self.values("at")])
 
-    def _time(self, column: Any) -> Any:
+    def _time(self, column: IbisColumn) -> IbisColumn:
         import ibis
 
         zoned = "timestamp('UTC')"
@@ -224,23 +227,23 @@ class _Columns:
             return _text(column).cast(zoned)
         number = column.cast("float64")
         size = number.abs()
-        whole_seconds = number / ibis.cases((size >= 1e17, 1e9), (size >= 1e14, 1e6), (size >= 1e11, 1e3), else_=1.0)
+        unit = ibis.cases((size >= 1e17, 1e9), (size >= 1e14, 1e6), (size >= 1e11, 1e3), else_=1.0)
         epoch = ibis.literal("1970-01-01T00:00:00Z", type=zoned)
-        micros = (whole_seconds * 1e6).round().cast("int64")
+        micros = (number / unit * 1e6).round().cast("int64")
         return epoch + micros.as_interval("us")
 
-    def flag(self, name: str) -> Any:
+    def flag(self, name: str) -> IbisColumn:
         """A field as yes or no; None if it is not mapped."""
         return _coalesce([self._flag(column) for column in self.values(name)])
 
-    def flag_column(self, column: str, kind: str) -> Any:
+    def flag_column(self, column: str, kind: str) -> IbisColumn:
         """A column of ``[flags]`` as yes or no; null is no."""
         value = self._path(column)
         if value is None:
             raise self._missing(column, kind)
         return self._flag(value).fill_null(False)  # noqa: FBT003
 
-    def _flag(self, column: Any) -> Any:
+    def _flag(self, column: IbisColumn) -> IbisColumn:
         if column.type().is_boolean():
             return column
         if column.type().is_numeric():
@@ -248,12 +251,12 @@ class _Columns:
         words = [word for word, flag in self._mapping.flag_words.items() if flag]
         return _text(column).lower().isin(words)
 
-    def state(self, kind: Any) -> Any:
+    def state(self, kind: IbisColumn) -> IbisColumn:
         """The state of searches, from their states or their numbers of results."""
         import ibis
 
         state, hits = self.text("state"), self.number("hits")
-        cases: list[Any] = []
+        cases: list[IbisColumn] = []
         if state is not None:
             cases += [
                 (state.lower().isin(["ok", "zero", "failed"]), state.lower()),
@@ -265,7 +268,7 @@ class _Columns:
             return ibis.null("string")
         return ibis.cases((kind == "search", ibis.cases(*cases)))
 
-    def attributes(self) -> Any:
+    def attributes(self) -> IbisColumn:
         """The application and the dimensions as an object of JSON."""
         import ibis
 
@@ -291,7 +294,7 @@ class _Columns:
         return ibis.literal("{").concat(joined, "}")
 
 
-def _text(column: Any) -> Any:
+def _text(column: IbisColumn) -> IbisColumn:
     """A column as text, null if it is empty."""
     text = column.cast("string")
     if column.type().is_json():
@@ -299,7 +302,7 @@ def _text(column: Any) -> Any:
     return text.nullif("")
 
 
-def _coalesce(columns: Sequence[Any]) -> Any:
+def _coalesce(columns: Sequence[IbisColumn]) -> IbisColumn:
     import ibis
 
     if len(columns) < 2:

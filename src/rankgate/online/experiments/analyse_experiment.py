@@ -216,8 +216,10 @@ def segments_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
         for measure in comparison.measures:
             if measure.name in comparison.why:
                 continue
-            for arm in comparison.treatments:
-                groups.append(_segment_rows(units, measure, (segment, arm), comparison.control, method))
+            groups += [
+                _segment_rows(units, measure, (segment, arm), comparison.control, method)
+                for arm in comparison.treatments
+            ]
     groups = [group for group in groups if group]
     first_p = [np.nan if (p := group[0].get("p_differ")) is None else p for group in groups]
     for group, p in zip(groups, correct(np.array(first_p, float), "holm"), strict=True):

@@ -361,9 +361,7 @@ def _read_kpi_sums(log_tables: KpiTables, kpi: Kpi, measure: Measure, unit: str)
     return _collect(log_tables, summed.filter(summed.per > 0))
 
 
-def _logged_counts(
-    log_tables: KpiTables, unit: str, start: date | None, end: date | None
-) -> pl.DataFrame:
+def _logged_counts(log_tables: KpiTables, unit: str, start: date | None, end: date | None) -> pl.DataFrame:
     """Count each kind of event, and each column, that was logged for an arm on a day.
 
     Units that were in several arms do not count.

@@ -8,16 +8,17 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.online.events.event_table import COLUMNS, KINDS
+from rankgate.online.events.warehouse_events import IbisColumn
 from rankgate.online.indicators.search_tables import attribute_text, load_ibis
 from rankgate.online.log_database import exact_sum
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+_OPERATORS: Mapping[str, Callable[[IbisColumn, IbisColumn], IbisColumn]] = {
     "EQ": operator.eq,
     "NEQ": operator.ne,
     "GT": operator.gt,
@@ -59,11 +60,8 @@ def needed_kinds(condition: exp.Expression) -> tuple[str, ...]:
 
 
 def make_column(
-    tree: exp.Expression,
-    rows: Any,  # noqa: ANN401 - a table of Ibis
-    condition: Any = None,  # noqa: ANN401 - a column of Ibis
-    dimensions: Sequence[str] = (),
-) -> Any:  # noqa: ANN401 - a column of Ibis
+    tree: exp.Expression, rows: IbisColumn, condition: IbisColumn = None, dimensions: Sequence[str] = ()
+) -> IbisColumn:
     """The column of an expression.
 
     Args:
@@ -75,91 +73,116 @@ def make_column(
     Raises:
         ValueError: an unknown column or kind of event, or a part of SQL that is not supported.
     """
-    lib = load_ibis()
+    return _Maker(rows, condition, dimensions).make(tree)
 
-    def column(node: exp.Expression) -> Any:  # noqa: ANN401
-        if node.name in dimensions:
-            return attribute_text(rows, node.name)
+
+class _Maker:
+    """Columns of expressions; a method for each operation of SQL that is supported."""
+
+    def __init__(self, rows: IbisColumn, condition: IbisColumn, dimensions: Sequence[str]) -> None:
+        self._rows, self._condition, self._dimensions = rows, condition, dimensions
+
+    def make(self, node: exp.Expression) -> IbisColumn:
+        """The column of an expression.
+
+        Raises:
+            ValueError: it is not supported.
+        """
+        name = type(node).__name__
+        if name in _OPERATORS:
+            return self._compare(node)
+        method = getattr(self, f"_{name.lower()}", None)
+        if method is None:
+            raise ValueError(f"{node.sql()} is not supported")
+        return method(node)
+
+    def _column(self, node: exp.Expression) -> IbisColumn:
+        if node.name in self._dimensions:
+            return attribute_text(self._rows, node.name)
         if node.name not in COLUMNS:
-            names = ", ".join((*COLUMNS, *dimensions))
+            names = ", ".join((*COLUMNS, *self._dimensions))
             raise ValueError(f"there is no column {node.name!r}; there are {names}")
-        return rows[node.name]
+        return self._rows[node.name]
 
-    def compare(node: exp.Expression) -> Any:  # noqa: ANN401
-        left, right = convert(node.this), convert(node.expression)
-        check_kinds(node.this, [node.expression])
-        for first, second in ((left, right), (right, left)):  # an attribute is text
-            if first.type().is_string() and second.type().is_numeric():
-                left, right = left.try_cast("float64"), right.try_cast("float64")
-                break
+    def _compare(self, node: exp.Expression) -> IbisColumn:
+        left, right = self.make(node.this), self.make(node.expression)
+        _check_kinds(node.this, [node.expression])
+        types = left.type(), right.type()
+        if any(kind.is_string() for kind in types) and any(kind.is_numeric() for kind in types):
+            left, right = left.try_cast("float64"), right.try_cast("float64")  # attributes are text
         return _OPERATORS[type(node).__name__](left, right)
 
-    def is_in(node: exp.Expression) -> Any:  # noqa: ANN401
-        check_kinds(node.this, node.expressions)
-        return convert(node.this).isin([convert(element) for element in node.expressions])
+    def _in(self, node: exp.Expression) -> IbisColumn:
+        _check_kinds(node.this, node.expressions)
+        return self.make(node.this).isin([self.make(element) for element in node.expressions])
 
-    def check_kinds(tested: exp.Expression, values: Sequence[exp.Expression]) -> None:
-        unknown = [value.name for value in values if value.key == "literal" and value.name not in KINDS]
-        if tested.key == "column" and tested.name == "kind" and unknown:
-            raise ValueError(f"no kind of event is called {unknown[0]!r}; there are {', '.join(KINDS)}")
-
-    def count(node: exp.Expression) -> Any:  # noqa: ANN401
+    def _count(self, node: exp.Expression) -> IbisColumn:
         counted = node.this
         if counted is None or counted.key == "star":
-            return rows.count(where=condition)
+            return self._rows.count(where=self._condition)
         if counted.key == "distinct":
-            return convert(counted.expressions[0]).nunique(where=condition)
-        return convert(counted).count(where=condition)
+            return self.make(counted.expressions[0]).nunique(where=self._condition)
+        return self.make(counted).count(where=self._condition)
 
-    def total(node: exp.Expression) -> Any:  # noqa: ANN401
-        value = convert(node.this)
+    def _sum(self, node: exp.Expression) -> IbisColumn:
+        value = self.make(node.this)
         if value.type().is_boolean():
             value = value.cast("int64")
-        return exact_sum(value, condition).fill_null(0)
+        return exact_sum(value, self._condition).fill_null(0)
 
-    def mean(node: exp.Expression) -> Any:  # noqa: ANN401
-        value = convert(node.this).cast("float64")
-        return exact_sum(value, condition) / value.count(where=condition).nullif(0)
+    def _avg(self, node: exp.Expression) -> IbisColumn:
+        value = self.make(node.this).cast("float64")
+        return exact_sum(value, self._condition) / value.count(where=self._condition).nullif(0)
 
-    def case(node: exp.Expression) -> Any:  # noqa: ANN401
-        branches = [(convert(branch.this), convert(branch.args["true"])) for branch in node.args["ifs"]]
+    def _min(self, node: exp.Expression) -> IbisColumn:
+        return self.make(node.this).min(where=self._condition)
+
+    def _max(self, node: exp.Expression) -> IbisColumn:
+        return self.make(node.this).max(where=self._condition)
+
+    def _case(self, node: exp.Expression) -> IbisColumn:
+        branches = [(self.make(branch.this), self.make(branch.args["true"])) for branch in node.args["ifs"]]
         default = node.args.get("default")
-        return lib.cases(*branches, else_=None if default is None else convert(default))
+        return load_ibis().cases(*branches, else_=None if default is None else self.make(default))
 
-    def literal(node: exp.Expression) -> Any:  # noqa: ANN401
-        if node.args.get("is_string"):
-            return lib.literal(node.name)
-        return lib.literal(float(node.name) if re.search(r"[.eE]", node.name) else int(node.name))
+    def _coalesce(self, node: exp.Expression) -> IbisColumn:
+        return load_ibis().coalesce(self.make(node.this), *map(self.make, node.expressions))
 
-    makers: dict[str, Callable[[exp.Expression], Any]] = {
-        **dict.fromkeys(_OPERATORS, compare),
-        "Column": column,
-        "Literal": literal,
-        "Boolean": lambda node: lib.literal(bool(node.this)),
-        "Paren": lambda node: convert(node.this),
-        "Not": lambda node: ~convert(node.this),
-        "Neg": lambda node: -convert(node.this),
-        "In": is_in,
-        "Is": lambda node: convert(node.this).isnull(),
-        "Between": lambda node: convert(node.this).between(
-            convert(node.args["low"]), convert(node.args["high"])
-        ),
-        "Like": lambda node: convert(node.this).like(node.expression.name),
-        "Lower": lambda node: convert(node.this).lower(),
-        "Coalesce": lambda node: lib.coalesce(convert(node.this), *map(convert, node.expressions)),
-        "Nullif": lambda node: convert(node.this).nullif(convert(node.expression)),
-        "Case": case,
-        "Count": count,
-        "Sum": total,
-        "Avg": mean,
-        "Min": lambda node: convert(node.this).min(where=condition),
-        "Max": lambda node: convert(node.this).max(where=condition),
-    }
+    def _nullif(self, node: exp.Expression) -> IbisColumn:
+        return self.make(node.this).nullif(self.make(node.expression))
 
-    def convert(node: exp.Expression) -> Any:  # noqa: ANN401
-        make = makers.get(type(node).__name__)
-        if make is None:
-            raise ValueError(f"{node.sql()} is not supported")
-        return make(node)
+    def _between(self, node: exp.Expression) -> IbisColumn:
+        return self.make(node.this).between(self.make(node.args["low"]), self.make(node.args["high"]))
 
-    return convert(tree)
+    def _like(self, node: exp.Expression) -> IbisColumn:
+        return self.make(node.this).like(node.expression.name)
+
+    def _lower(self, node: exp.Expression) -> IbisColumn:
+        return self.make(node.this).lower()
+
+    def _is(self, node: exp.Expression) -> IbisColumn:
+        return self.make(node.this).isnull()
+
+    def _not(self, node: exp.Expression) -> IbisColumn:
+        return ~self.make(node.this)
+
+    def _neg(self, node: exp.Expression) -> IbisColumn:
+        return -self.make(node.this)
+
+    def _paren(self, node: exp.Expression) -> IbisColumn:
+        return self.make(node.this)
+
+    def _boolean(self, node: exp.Expression) -> IbisColumn:
+        return load_ibis().literal(bool(node.this))
+
+    def _literal(self, node: exp.Expression) -> IbisColumn:
+        is_text, is_float = node.args.get("is_string"), re.search(r"[.eE]", node.name)
+        value = node.name if is_text else float(node.name) if is_float else int(node.name)
+        return load_ibis().literal(value)
+
+
+def _check_kinds(tested: exp.Expression, values: Sequence[exp.Expression]) -> None:
+    """Check that a comparison of ``kind`` names kinds of events."""
+    unknown = [value.name for value in values if value.key == "literal" and value.name not in KINDS]
+    if tested.key == "column" and tested.name == "kind" and unknown:
+        raise ValueError(f"no kind of event is called {unknown[0]!r}; there are {', '.join(KINDS)}")

@@ -37,7 +37,7 @@ SEGMENTS = Columns(
     Column(
         "p_differ",
         pl.Float64,
-        "p of no difference between the segments (Cochran's Q), corrected by Holm over all KPIs and dimensions",
+        "p of no difference between the segments (Cochran's Q), corrected by Holm over KPIs and dimensions",
         ".3f",
         header="p differ",
     ),
@@ -110,13 +110,13 @@ def _intervals(wide: pl.DataFrame, number: int, name: str, dimension: str) -> pl
     error = (units / (units - 1) * squares.clip(0.0)).sqrt() / n
     rows = wide.filter(units >= MIN_UNITS).sort("slice")
     rows = rows.select("slice", units=units.cast(pl.Int64), value=value, error=error)
-    rows = rows.filter(pl.col("error") > 0)
-    values, errors = rows["value"].to_numpy(), rows["error"].to_numpy()
+    rows = rows.with_columns(pl.when(pl.col("error") > 0).then("error"))  # none where all users are equal
+    values, errors = rows.drop_nulls("error").select("value", "error").to_numpy().T
     p = float("nan")
-    if len(rows) > 1:
+    if len(errors) > 1:
         weights = errors**-2.0
         q = float(weights @ (values - weights @ values / weights.sum()) ** 2)
-        p = float(chdtrc(len(rows) - 1, q))
+        p = float(chdtrc(len(errors) - 1, q))
     half = float(ndtri((1 + LEVEL) / 2)) * pl.col("error")
     return rows.select(
         kpi=pl.lit(name),

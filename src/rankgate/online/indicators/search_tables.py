@@ -510,7 +510,9 @@ class KpiTables:
                 needed_columns |= read_columns(kpi.of(leaf))
             elif kpi.table != "events":
                 needed_columns |= SEARCH_COLUMNS
-        on_sessions = [kpi for kpi in self._chosen if kpi.table in ("sessions", "users") and not kpi.own_columns]
+        on_sessions = [
+            kpi for kpi in self._chosen if kpi.table in ("sessions", "users") and not kpi.own_columns
+        ]
         if on_sessions:
             session_leaf = load_ibis().table(users(sessions(self.rows, leaf)).schema(), name="sessions")
             if any("reformulations" in read_columns(kpi.of(session_leaf)) for kpi in on_sessions):

@@ -318,7 +318,9 @@ def duckdb_table(source: InputFile) -> pl.DataFrame:
                 for name, kind, *_ in columns
                 if kind == "TIMESTAMP WITH TIME ZONE" and (quoted := _quote(name))
             )
-            rows = connection.execute(statement.replace("*", f"* REPLACE ({texts})", 1) if texts else statement)
+            rows = connection.execute(
+                statement.replace("*", f"* REPLACE ({texts})", 1) if texts else statement
+            )
             return typed_frame([column[0] for column in rows.description], rows.fetchall())
 
 
