@@ -12,6 +12,7 @@ from rankgate import online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.measurement.stats.multiple_comparisons import correct
 from rankgate.online.indicators.kpi_table import KpiTable
+from rankgate.workspace.records.figures import kpi_figures
 from support.wording import raises
 
 MAPPING = """
@@ -193,6 +194,43 @@ def test_tests_of_segments_of_an_experiment_have_one_correction():
     metrics, segments = ["spend", "visits"], ("x", "y")
     alone = [p_values([metric], (segment,))[0] for segment in segments for metric in metrics]
     assert p_values(metrics, segments) == pytest.approx(correct(np.array(alone), "holm"))
+
+
+LAUNCH = """
+[experiment]
+events = "log.csv"
+mapping = "log.toml"
+control = "A"
+treatment = "B"
+[[ramp]]
+share = 0.5
+since = "2026-03-01"
+[[rules]]
+id = "clicks"
+kind = "kpi_noninferiority"
+kpi = "deep_clicks"
+relative = 0.9
+"""
+
+
+def test_a_ramp_has_rules_on_them(log):
+    folder, frame = log
+    (folder / "launch.toml").write_text(LAUNCH)
+    verdict = online.watch(folder / "launch.toml")
+    row = verdict.experiment.metrics.row(0, named=True)
+    expected = by_pandas(frame[frame["test_group"] == "B"])["deep_clicks"]
+    assert row["treatment"] == pytest.approx(expected)
+
+
+def test_a_stored_table_has_their_direction(log):
+    folder, _ = log
+    (folder / "down.toml").write_text(
+        MAPPING + KPIS.replace('"deep_clicks"', '"clicks_below"').replace("up", "down")
+    )
+    table = online.kpi(online.Events(folder / "log.csv", folder / "down.toml"), ["clicks_below"], by=())
+    assert [(own.name, own.better) for own in table.own_kpis] == [("clicks_below", "down")]
+    [figure] = kpi_figures(KpiTable.from_dict(table.to_dict())).values  # noqa: PD011 - no frame
+    assert not figure.higher_is_better
 
 
 @pytest.mark.parametrize(
