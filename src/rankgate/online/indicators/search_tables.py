@@ -224,26 +224,35 @@ def with_next_search(table: ir.Table) -> ir.Table:
     """Searches with the next search of their session, and the relation of the words of both."""
     lib = load_ibis()
     order = lib.window(group_by="session", order_by=["at", "query_event_id"])
-    with_next = table.mutate(next_query=table.query.lead().over(order), next_at=table.at.lead().over(order))
-    gap = seconds(with_next.next_at, with_next.at)
-    is_soon = with_next.session.notnull() & gap.notnull() & (gap <= NEXT_SEARCH_SECONDS)
-    first = with_next.query.lower().strip()
-    second = with_next.next_query.lower().strip()
-    first_words, second_words = first.split(" ").unique(), second.split(" ").unique()
-    shared_words = first_words.intersect(second_words).length()
-    longest_length = lib.greatest(first.length(), second.length())
-    is_similar = 1 - first.levenshtein(second) / longest_length >= 0.5
-    is_other_query = is_soon & second.notnull() & (first != second)
-    is_complete = with_next.query.notnull() & with_next.session.notnull() & with_next.at.notnull()
-    return with_next.mutate(
+    query = table.query.lower().strip()
+    query_words = query.split(" ").unique()
+    # columns of the window, as an expression in their place would be computed at each use
+    pairs = table.mutate(
+        first=query,
+        second=query.lead().over(order),
+        first_words=query_words,
+        second_words=query_words.lead().over(order),
+        next_at=table.at.lead().over(order),
+    )
+    gap = seconds(pairs.next_at, pairs.at)
+    is_soon = pairs.session.notnull() & gap.notnull() & (gap <= NEXT_SEARCH_SECONDS)
+    is_other_query = is_soon & pairs.second.notnull() & (pairs.first != pairs.second)
+    shared_words = pairs.first_words.intersect(pairs.second_words).length()
+    longest_length = lib.greatest(pairs.first.length(), pairs.second.length())
+    similarity = 1 - pairs.first.levenshtein(pairs.second) / longest_length
+    is_similar = lib.cases((~is_other_query, False), (shared_words > 0, True), else_=similarity >= 0.5)
+    is_complete = pairs.query.notnull() & pairs.session.notnull() & pairs.at.notnull()
+    return pairs.mutate(
         asked=is_complete,
         requeried=is_soon.fill_null(NULL_IS_FALSE),
-        repeated=(is_soon & (first == second)).fill_null(NULL_IS_FALSE),
-        reformulated=(is_other_query & ((shared_words > 0) | is_similar)).fill_null(NULL_IS_FALSE),
+        repeated=(is_soon & (pairs.first == pairs.second)).fill_null(NULL_IS_FALSE),
+        reformulated=(is_other_query & is_similar).fill_null(NULL_IS_FALSE),
         refined=(
-            is_other_query & (shared_words == first_words.length()) & (second_words.length() > shared_words)
+            is_other_query
+            & (shared_words == pairs.first_words.length())
+            & (pairs.second_words.length() > shared_words)
         ).fill_null(NULL_IS_FALSE),
-    )
+    ).drop("first", "second", "first_words", "second_words")
 
 
 def with_bands(table: ir.Table) -> ir.Table:
