@@ -217,7 +217,8 @@ def reasons_without_figures(log: OpenEvents, measures: Sequence[Measure], events
         events: the settings of the log's reader; figures that faults forbid are computed if it
             requests them.
     """
-    diagnosis = diagnose_events(log.base, log.manifest)
+    subjects = {subject for measure in measures if measure.kpi for subject in measure.kpi.made_of}
+    diagnosis = diagnose_events(log.base, log.manifest, subjects=subjects)
     kinds = log.kinds
     reasons = {}
     for measure in measures:

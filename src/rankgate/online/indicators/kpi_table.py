@@ -308,7 +308,8 @@ def kpi(
         return spark_table
     with events.open() as log:
         check_dimensions(log.base, by)
-        diagnosis = diagnose_events(log.base, log.manifest) if checks else None
+        subjects = {subject for indicator in kpis for subject in indicator.made_of}
+        diagnosis = diagnose_events(log.base, log.manifest, subjects=subjects) if checks else None
         blocked = {} if events.despite or not diagnosis else _blocked_kpis(kpis, diagnosis)
         kinds = log.kinds
         possible = [indicator for indicator in kpis if indicator.name not in blocked]
