@@ -305,8 +305,8 @@ _LOG_SEARCHES = """
 _LOG_KPIS = """
     CREATE TEMP TABLE kpis AS SELECT CAST(t AS DATE) AS day, avg(CAST(clicks > 0 AS INT)),
         avg(CAST(coalesce(top = 1, false) AS INT)), avg(CAST(clicks = 0 AS INT)),
-        avg(coalesce(1 / first_rank, 0)), avg(CAST(sales > 0 AS INT)), avg(revenue), quantile_cont(epoch(clicked) - epoch(t), 0.5),
-        quantile_cont(latency, 0.95), avg(CAST(hit AS INT))
+        avg(coalesce(1 / first_rank, 0)), avg(CAST(sales > 0 AS INT)), avg(revenue),
+        quantile_cont(epoch(clicked) - epoch(t), 0.5), quantile_cont(latency, 0.95), avg(CAST(hit AS INT))
     FROM searches GROUP BY GROUPING SETS ((), (1));
     CREATE TEMP TABLE shown AS SELECT CAST(t AS DATE) AS day, count(*) FILTER (WHERE kind = 'click') /
         count(*) FILTER (WHERE kind = 'impression')

@@ -20,6 +20,7 @@ from rankgate.online.log_database import Database, quote_identifier, quote_text
 if TYPE_CHECKING:
     import ibis.expr.types as ir
     import polars as pl
+    import psycopg
 
 _POSTGRESQL = ("postgresql://", "postgres://")
 _MAGIC = slice(8, 12)  # DUCK in the file of a database
@@ -142,7 +143,7 @@ def open_postgresql(table: WarehouseTable) -> Iterator[tuple[PostgreSqlDatabase,
     connection.adapters.register_loader("numeric", FloatLoader)
     set_json_loads(lambda text: text if isinstance(text, str) else bytes(text).decode(), connection)
     with connection:
-        base = PostgreSqlDatabase(connection, "")
+        base = PostgreSqlDatabase(connection)
         base.use_zone("UTC")
         schema, name = table.path
         schema = schema or base.first_value("SELECT current_schema()")
@@ -177,6 +178,9 @@ class PostgreSqlDatabase(Database):
 
     dialect = "postgres"
 
+    def __init__(self, session: psycopg.Connection[Any]) -> None:
+        self._session = session
+
     def run(self, sql: str, values: Sequence[object] = ()) -> None:
         """Run a statement."""
         self._execute(sql, values)
@@ -191,7 +195,7 @@ class PostgreSqlDatabase(Database):
         import polars as pl
         from psycopg import postgres
 
-        polars_types = {
+        polars_types: dict[str, Any] = {
             **dict.fromkeys(("int2", "int4", "int8"), pl.Int64),
             **dict.fromkeys(("float4", "float8", "numeric"), pl.Float64),
             **dict.fromkeys(("text", "varchar", "name"), pl.String),
@@ -242,7 +246,7 @@ class PostgreSqlDatabase(Database):
         import psycopg
 
         try:
-            return self.connection.execute(sql.encode(), values or None)
+            return self._session.execute(sql.encode(), values or None)
         except psycopg.Error as error:
             message = str(error).strip().splitlines()[0].rstrip(".")
             if "levenshtein" in message:

@@ -27,6 +27,7 @@ from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.tables.parquet_arrow import damage_named
 from rankgate.data.guessed_column_names import name_fit
 from rankgate.data.logs.item_tables import read_frame
+from rankgate.data.table_rows import RowLocation
 from rankgate.online.events.guessed_mapping import COUNTED, names_counts
 from rankgate.online.events.ingest import MANIFEST
 from rankgate.online.indicators.search_tables import events, load_ibis
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
     from numpy.typing import NDArray
 
-    from rankgate.data.table_rows import RowLocation
     from rankgate.online.log_database import Database
 
 
@@ -356,7 +356,7 @@ def read_counts(source: object) -> pl.DataFrame | None:
     if not isinstance(source, str | Path):
         names = set(column_names(source))
         if names_counts(names):
-            return _counts_by_rank(*read_frame(source, "the table"))
+            return _counts_by_rank(polars_frame(source), RowLocation("the table"))
         return polars_frame(source) if set(COLUMNS) <= names else None
     path = Path(source)
     if path.is_file() and names_counts(_header_names(path)):

@@ -6,11 +6,12 @@ numbered impressions) is an error that says so.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.online.events.event_table import COLUMNS, SESSION_PAUSE_SECONDS
+from rankgate.online.events.event_table import COLUMNS, DIMENSION, SESSION_PAUSE_SECONDS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -25,7 +26,8 @@ _EVENT_TYPES = {
     "BOOLEAN": "boolean",
     "TIMESTAMP WITH TIME ZONE": "timestamp('UTC')",
 }
-_JOINED = "\x1f"
+_TIME = "timestamp('UTC')"
+_TEXTS = ("event_id", "query_event_id", "query", "session", "user", "doc_id", "variant")
 
 IbisColumn: TypeAlias = Any
 """A column of Ibis, which has no types of its own."""
@@ -71,50 +73,40 @@ def _map_columns(table: ir.Table, mapping: LogMapping, label: str) -> ir.Table:
     import ibis
 
     columns = _Columns(table, mapping, label)
-    action = columns.text("action")
-    if action is None:
-        action, kind = ibis.literal(mapping.kind), ibis.literal(mapping.kind)
-    else:
+    action, kind = columns.text("action"), ibis.literal(mapping.kind)
+    if mapping.columns.get("action"):
         name = action.lower().replace("-", "_").replace(" ", "_")
-        kinds = [(name == known, ibis.literal(kind)) for known, kind in mapping.kinds.items()]
-        without_action = ibis.literal(mapping.kind) if mapping.kind else ibis.null("string")
-        kind = ibis.cases((action.isnull(), without_action), *kinds, else_="other")
-    texts = {
-        name: columns.text(name)
-        for name in ("event_id", "query_event_id", "query", "session", "user", "doc_id", "variant")
-    }
-    rank = columns.number("rank")
-    if rank is not None and mapping.rank_base != 1:
-        rank = rank + (1 if mapping.rank_base == 0 else (rank.min().over(ibis.window()) == 0).cast("int64"))
-    value, seconds = columns.number("value"), columns.number("seconds")
-    if seconds is not None:
-        own = ibis.coalesce(seconds, value) if value is not None else seconds
-        value = ibis.cases((kind == "dwell", own), else_=value if value is not None else ibis.null("float64"))
+        kinds = [(name == known, ibis.literal(known_kind)) for known, known_kind in mapping.kinds.items()]
+        kind = ibis.cases((action.isnull(), kind.nullif("")), *kinds, else_="other")
+    rank, value = columns.number("rank"), columns.number("value")
+    if mapping.rank_base != 1:
+        rank = rank + (
+            1 if mapping.rank_base == 0 else ibis.ifelse(rank.min().over(ibis.window()) == 0, 1, 0)
+        )
     rows = table.select(
         at=columns.time(),
-        action=action,
+        action=ibis.coalesce(action, kind),
         kind=kind,
-        rank=ibis.null("int32") if rank is None else ibis.cases((rank >= 1, rank)).cast("int32"),
-        value=ibis.null("float64") if value is None else value,
-        state=columns.state(kind),
+        rank=ibis.cases((rank >= 1, rank)).cast("int32"),
+        value=ibis.ifelse(kind == "dwell", ibis.coalesce(columns.number("seconds"), value), value),
+        state=ibis.cases((kind == "search", columns.state())),
         attributes=columns.attributes(),
         source_file=ibis.literal(label),
-        **{name: ibis.null("string") if text is None else text for name, text in texts.items()},
+        cache_hit=_coalesce([columns.flag(column) for column in columns.values("cache_hit")], "boolean"),
+        **{name: columns.text(name) for name in _TEXTS},
+        **{name: columns.number(name) for name in ("page", "latency_ms")},
         **{
-            name: ibis.null("float64") if (number := columns.number(name)) is None else number
-            for name in ("page", "latency_ms")
+            f"flag_{kind}": columns.flag(columns.path(column, kind)) for kind, column in mapping.flags.items()
         },
-        cache_hit=ibis.null("boolean") if (hit := columns.flag("cache_hit")) is None else hit,
-        **{f"flag_{kind}": columns.flag_column(column, kind) for kind, column in mapping.flags.items()},
     )
     rows = rows.filter(rows.kind.notnull())
     if mapping.last_search:
         rows = _link_searches(rows)
-    parts = [rows] + [
+    flagged = [
         rows.filter(rows[f"flag_{kind}"]).mutate(kind=ibis.literal(kind), action=ibis.literal(kind))
         for kind in mapping.flags
     ]
-    return parts[0] if len(parts) == 1 else ibis.union(*parts, distinct=False)
+    return ibis.union(rows, *flagged, distinct=False) if flagged else rows
 
 
 def _link_searches(rows: ir.Table) -> ir.Table:
@@ -158,140 +150,100 @@ class _Columns:
         Raises:
             InputError: the table has none of them.
         """
-        alternatives = self._mapping.fields[name]
-        columns = [column for path in alternatives if (column := self._joined(path)) is not None]
-        if alternatives and not columns and not (self._mapping.ubi or self._mapping.preset):
-            raise self._missing(" or ".join(alternatives), name)
+        paths = self._mapping.fields[name]
+        columns = [column for path in paths if (column := self._joined(path)) is not None]
+        if paths and not columns and not self._mapping.preset:
+            raise self._missing(" or ".join(paths), name)
         return columns
 
-    def _missing(self, column: str, name: str) -> InputError:
-        problem = f"there is no column {column} for {name}; the columns are {', '.join(self._table.columns)}."
+    def path(self, path: str, name: str) -> IbisColumn:
+        """A column, or a part of a nested one.
+
+        Raises:
+            InputError: the table does not have it.
+        """
+        column = self._find(path)
+        if column is None:
+            raise self._missing(path, name)
+        return column
+
+    def _missing(self, path: str, name: str) -> InputError:
+        names = ", ".join(self._table.columns)
+        problem = f"there is no column {path} for {name}; the columns are {names}."
         return InputError(problem, source=self._label, code="missing-column")
 
     def _joined(self, path: str) -> IbisColumn:
-        parts = [self._path(part) for part in path.split("+")]
+        parts = [self._find(part) for part in path.split("+")]
         if any(part is None for part in parts):
             return None
-        if len(parts) == 1:
-            return parts[0]
-        texts = [_text(part) for part in parts]
-        joined = texts[0]
-        for text in texts[1:]:
-            joined = joined.concat(_JOINED, text)
-        return joined
+        return parts[0] if len(parts) == 1 else reduce(_join_ids, map(_text, parts))
 
-    def _path(self, path: str) -> IbisColumn:
-        if path in self._table.columns:
-            return self._table[path]
-        first, _, inner = path.partition(".")
-        if not inner or first not in self._table.columns:
-            return None
-        column = self._table[first]
-        for step in inner.split("."):
-            if column.type().is_struct():
-                column = column[step] if step in column.type().names else None
-            elif column.type().is_json() or column.type().is_string():
-                column = column.cast("json")[step]
-            else:
-                column = None
-            if column is None:
+    def _find(self, path: str) -> IbisColumn:
+        first, *steps = [path] if path in self._table.columns else path.split(".")
+        column = self._table[first] if first in self._table.columns else None
+        for step in steps:
+            if column is None or (column.type().is_struct() and step not in column.type().names):
                 return None
+            column = (column if column.type().is_struct() else column.cast("json"))[step]
         return column
 
     def text(self, name: str) -> IbisColumn:
-        """A field as text; None if it is not mapped."""
-        return _coalesce([_text(column) for column in self.values(name)])
+        """A field as text."""
+        return _coalesce(map(_text, self.values(name)), "string")
 
     def number(self, name: str) -> IbisColumn:
-        """A field as a number; None if it is not mapped."""
-        return _coalesce(
-            [
-                column.cast("float64") if column.type().is_numeric() else _text(column).try_cast("float64")
-                for column in self.values(name)
-            ]
-        )
+        """A field as a number."""
+        return _coalesce([_text(column).try_cast("float64") for column in self.values(name)], "float64")
 
     def time(self) -> IbisColumn:
         """The time; numbers are seconds, milliseconds, micro- or nanoseconds since 1970 by their size."""
-        return _coalesce([self._time(column) for column in self.values("at")])
+        return _coalesce(map(self._time, self.values("at")), _TIME)
 
     def _time(self, column: IbisColumn) -> IbisColumn:
         import ibis
 
-        zoned = "timestamp('UTC')"
-        if column.type().is_timestamp() or column.type().is_date():
-            return column.cast(zoned)
-        if not column.type().is_numeric():
-            if self._mapping.time_format:
-                return _text(column).as_timestamp(self._mapping.time_format).cast(zoned)
-            return _text(column).cast(zoned)
-        number = column.cast("float64")
-        size = number.abs()
-        unit = ibis.cases((size >= 1e17, 1e9), (size >= 1e14, 1e6), (size >= 1e11, 1e3), else_=1.0)
-        epoch = ibis.literal("1970-01-01T00:00:00Z", type=zoned)
-        micros = (number / unit * 1e6).round().cast("int64")
-        return epoch + micros.as_interval("us")
-
-    def flag(self, name: str) -> IbisColumn:
-        """A field as yes or no; None if it is not mapped."""
-        return _coalesce([self._flag(column) for column in self.values(name)])
-
-    def flag_column(self, column: str, kind: str) -> IbisColumn:
-        """A column of ``[flags]`` as yes or no; null is no."""
-        value = self._path(column)
-        if value is None:
-            raise self._missing(column, kind)
-        return self._flag(value).fill_null(False)  # noqa: FBT003
-
-    def _flag(self, column: IbisColumn) -> IbisColumn:
-        if column.type().is_boolean():
-            return column
         if column.type().is_numeric():
-            return column > 0
-        words = [word for word, flag in self._mapping.flag_words.items() if flag]
-        return _text(column).lower().isin(words)
+            size = column.cast("float64").abs()
+            unit = ibis.cases((size >= 1e17, 1e9), (size >= 1e14, 1e6), (size >= 1e11, 1e3), else_=1.0)
+            micros = (column / unit * 1e6).round().cast("int64")
+            return ibis.literal("1970-01-01T00:00:00Z", type=_TIME) + micros.as_interval("us")
+        if column.type().is_string() and self._mapping.time_format:
+            column = column.as_timestamp(self._mapping.time_format)
+        return column.cast(_TIME)
 
-    def state(self, kind: IbisColumn) -> IbisColumn:
+    def flag(self, column: IbisColumn) -> IbisColumn:
+        """A column as yes or no."""
+        words = [word for word, flag in self._mapping.flag_words.items() if flag]
+        return column > 0 if column.type().is_numeric() else _text(column).lower().isin(words)
+
+    def state(self) -> IbisColumn:
         """The state of searches, from their states or their numbers of results."""
         import ibis
 
-        state, hits = self.text("state"), self.number("hits")
-        cases: list[IbisColumn] = []
-        if state is not None:
-            cases += [
-                (state.lower().isin(["ok", "zero", "failed"]), state.lower()),
-                (state.lower().isin(["error", "timeout", "fail"]), "failed"),
-            ]
-        if hits is not None:
-            cases += [(hits == 0, "zero"), (hits > 0, "ok")]
-        if not cases:
-            return ibis.null("string")
-        return ibis.cases((kind == "search", ibis.cases(*cases)))
+        state, hits = self.text("state").lower(), self.number("hits")
+        return ibis.cases(
+            (state.isin(["ok", "zero", "failed"]), state),
+            (state.isin(["error", "timeout", "fail"]), "failed"),
+            (hits == 0, "zero"),
+            (hits > 0, "ok"),
+        )
 
     def attributes(self) -> IbisColumn:
         """The application and the dimensions as an object of JSON."""
         import ibis
 
-        texts = {"application": self.text("application")}
-        texts |= {name: self.text(f"dimension {name}") for name in self._mapping.dimensions}
-        members = [
-            ibis.literal(f'"{name}": ').concat(
-                ibis.coalesce(
-                    ibis.literal('"').concat(
-                        text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " "), '"'
-                    ),
-                    "null",
-                )
-            )
-            for name, text in texts.items()
-            if text is not None
-        ]
-        if not members:
-            return ibis.null("string")
-        joined = members[0]
-        for member in members[1:]:
-            joined = joined.concat(", ", member)
+        columns = {name: f"{DIMENSION}{name}" for name in self._mapping.dimensions}
+        members = []
+        for name, field in {"application": "application", **columns}.items():
+            text = self.text(field).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+            quoted = ibis.coalesce(ibis.literal('"').concat(text, '"'), "null")
+            members.append(ibis.literal(f'"{name}": ').concat(quoted))
+        joined = reduce(lambda one, other: one.concat(", ", other), members)
         return ibis.literal("{").concat(joined, "}")
+
+
+def _join_ids(one: IbisColumn, other: IbisColumn) -> IbisColumn:
+    return one.concat("\x1f", other)
 
 
 def _text(column: IbisColumn) -> IbisColumn:
@@ -302,12 +254,10 @@ def _text(column: IbisColumn) -> IbisColumn:
     return text.nullif("")
 
 
-def _coalesce(columns: Sequence[IbisColumn]) -> IbisColumn:
+def _coalesce(columns: Iterable[IbisColumn], kind: str) -> IbisColumn:
     import ibis
 
-    if len(columns) < 2:
-        return columns[0] if columns else None
-    return ibis.coalesce(*columns)
+    return ibis.coalesce(*columns, ibis.null(kind))
 
 
 def refuse_in_database(mapping: LogMapping, label: str) -> None:

@@ -43,10 +43,11 @@ def parse_sql(text: str) -> exp.Expression:
     import sqlglot
 
     try:
-        return sqlglot.parse_one(text, dialect="duckdb")
+        tree: exp.Expression = sqlglot.parse_one(text, dialect="duckdb")  # type: ignore[assignment]
     except sqlglot.errors.SqlglotError as error:
         reason = re.sub(r"\x1b\[\d+m", "", str(error)).splitlines()[0]
         raise ValueError(reason.rstrip(". ")) from None
+    return tree
 
 
 def needed_kinds(condition: exp.Expression) -> tuple[str, ...]:

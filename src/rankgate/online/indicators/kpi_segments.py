@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -87,7 +87,7 @@ def _segments_of_table(
     sums = known.group_by("slice", "unit").aggregate(
         **{name: exact_sum(known[name]) for name in known.columns if name not in ("slice", "unit")}
     )
-    moments = {}
+    moments: dict[str, Any] = {}
     for number in range(len(kpis)):
         x, n = sums[f"x{number}"], sums[f"n{number}"]
         moments |= {

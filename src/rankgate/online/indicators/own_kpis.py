@@ -119,7 +119,8 @@ class _Declaration:
         roles = ("numerator", "denominator") if "of" not in self.table else ("of",)
         if any(not self.text(role) for role in roles) or (len(roles) == 1 and "numerator" in self.table):
             self.refuse('give of, as in of = "count(*)", or a numerator and a denominator', roles[0])
-        windows = {f"_{text}": self.window(text) for text in self.values("windows")} or {"": None}
+        windows: dict[str, float | None] = {f"_{text}": self.window(text) for text in self.values("windows")}
+        windows = windows or {"": None}
         quantiles = self.values("quantiles") or [None]
         if quantiles != [None] and len(roles) > 1:
             self.refuse("quantiles are of values, not of a ratio; give of", "quantiles")
