@@ -130,6 +130,57 @@ def test_a_table_of_events_needs_no_mapping(folder, tmp_path):
     assert in_database["search_ctr"] == online.kpi(tmp_path / "events", ["search_ctr"], by=())["search_ctr"]
 
 
+FLAGGED = """
+[log]
+kind = "impression"
+rank_base = 0
+{time}
+[columns]
+at = "t"
+query = "q"
+query_event_id = "v+q"
+session = "v"
+doc_id = "d"
+rank = "p"
+variant = "more.arm"
+[flags]
+click = "clicked"
+"""
+
+
+@pytest.mark.parametrize(
+    ("clicked", "time", "line"),
+    [
+        ("clicked = 1", "TIMESTAMPTZ '2026-03-01 08:00:00+00' + to_seconds(60 * v)", ""),
+        ("clicked", "1772352000000 + 60000 * v", ""),
+        (
+            "CASE clicked WHEN 1 THEN 'yes' ELSE 'no' END",
+            "strftime(TIMESTAMP '2026-03-01 08:00:00' + to_seconds(60 * v), '%d.%m.%Y %H:%M:%S')",
+            'time_format = "%d.%m.%Y %H:%M:%S"',
+        ),
+    ],
+)
+def test_flags_times_and_nested_columns_of_a_table(tmp_path, clicked, time, line):
+    import duckdb
+
+    select = (
+        f"SELECT v, 'q' || v % 2 AS q, 'd' || p AS d, p, {clicked} AS clicked, {time} AS t, "  # noqa: S608
+        "{'arm': 'ab'[1 + v % 2]} AS more FROM (SELECT v, p, ((v * 7 + p * 3) % 5 = 0)::INT AS clicked FROM "
+        "range(40) a(v), range(3) b(p))"
+    )
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE shown AS {select}")
+        connection.execute(f"COPY (SELECT * FROM shown) TO '{tmp_path}/shown.parquet' (FORMAT parquet)")  # noqa: S608
+    (tmp_path / "log.toml").write_text(FLAGGED.replace("{time}", line))
+    names = ["search_ctr", "mrr_first_click", "mean_click_rank", "impression_ctr"]
+    tables = [
+        online.kpi(online.Events(log, tmp_path / "log.toml"), names, by=("variant", "day"), checks=False)
+        for log in (tmp_path / "shown.parquet", f"{tmp_path}/shop.duckdb:shown")
+    ]
+    assert tables[0].values.equals(tables[1].values)
+    assert tables[0]["search_ctr"] == pytest.approx(24 / 40)
+
+
 @pytest.mark.parametrize("sign", ["@", ":word@"])
 def test_an_address_needs_a_table_and_no_password(sign):
     with raises("secret-in-address" if "word" in sign else "missing-table", UsageError):
