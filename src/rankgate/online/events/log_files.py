@@ -13,6 +13,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -424,7 +425,10 @@ def first_records(base: Database, file: LogFile, mapping: LogMapping) -> list[Js
     else:
         options = ", all_varchar=true" if kind == "csv" else ""
         reader = f"read_{kind}({quote_text(str(file.path))}{options})"
-        lines = base.rows(f"SELECT to_json(record)::VARCHAR FROM {reader} AS record LIMIT {_FIRST_RECORDS}")
+        with _errors_of_file(file, kind):
+            lines = base.rows(
+                f"SELECT to_json(record)::VARCHAR FROM {reader} AS record LIMIT {_FIRST_RECORDS}"
+            )
     return [record for line in lines.to_series() if isinstance(record := json.loads(line), dict)]
 
 
@@ -435,16 +439,23 @@ def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
         InputError: a file that cannot be read as its format, such as UTF-16 or an archive; a
             column that it does not have.
     """
-    import duckdb
-
     kind = format_of(file, mapping)
-    if problem := registry.unsupported_problem(InputFile(file.path).head()):
-        raise InputError(problem, source=file.label, code="cannot-read")
-    try:
+    with _errors_of_file(file, kind):
         if kind == "jsonl":
             _load_json_lines(base, file.path, mapping)
         else:
             _load_table(base, file, mapping, kind)
+
+
+@contextmanager
+def _errors_of_file(file: LogFile, kind: str) -> Iterator[None]:
+    """Turn errors of the database into errors that name the file."""
+    import duckdb
+
+    if problem := registry.unsupported_problem(InputFile(file.path).head()):
+        raise InputError(problem, source=file.label, code="cannot-read")
+    try:
+        yield
     except InputError as error:  # the database's error does not name the file
         raise InputError(error.problem, source=file.label, code=error.code) from None
     except duckdb.Error as error:
