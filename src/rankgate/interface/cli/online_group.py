@@ -47,6 +47,7 @@ def online_command() -> None:
     """Read logs of clicks: find faults, compute KPIs, make judgments, compare A/B tests.
 
     \b
+    rankgate online map visits.csv -o log.toml
     rankgate online doctor log.ndjson
     rankgate online ingest log.ndjson -o events
     rankgate online kpi events --by day

@@ -187,9 +187,10 @@ def kpi_command(
 ) -> None:
     """Compute KPIs of a log, after a check for faults.
 
-    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. A KPI
-    that a fault of the log makes wrong is not given; exit code 3: none is left. On Spark there
-    is no check for faults.
+    EVENTS is a folder that rankgate online ingest made, a table of events, files of logs, or a
+    table of a database (shop.duckdb:visits, postgresql://USER@HOST/DATABASE#TABLE). A KPI that a
+    fault of the log makes wrong is not given; exit code 3: none is left. On Spark and in PostgreSQL
+    there is no check for faults.
 
     \b
     rankgate online kpi events --by day --by band

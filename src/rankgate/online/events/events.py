@@ -67,9 +67,10 @@ class Events(ByContent):
     The log is read when a verb needs it. Mapping and rules are checked at once.
 
     Attributes:
-        log: A folder of events, a table of them (here or on Spark), or files of logs.
-        mapping: A TOML file with the columns of a log; without it the log is UBI (User Behavior
-            Insights).
+        log: A folder of events, a table of them (here, on Spark or in a database), or files of
+            logs.
+        mapping: A TOML file with the columns of a log, or a product: ga4, segment, snowplow;
+            without it the log is UBI (User Behavior Insights).
         without_bots: Leave out sessions with more than 50 searches, or 1,000 events and more.
         without_duplicates: Count an event once that is in the log several times.
         success: The rules: any of them means that a session reached its goal, instead of

@@ -196,8 +196,8 @@ def ingest(
             same contents is read once.
         folder: the folder for the events: a Parquet file for each file of the log, and
             ``events.json``.
-        mapping: a TOML file with the columns of the logs; without it they are UBI (User Behavior
-            Insights).
+        mapping: a TOML file with the columns of the logs, or a product: ga4, segment, snowplow;
+            without it they are UBI (User Behavior Insights).
         rank_base: the rank at which the log begins to count; found out by default.
         privacy: the treatment of the words of queries and of the ids of users; all are kept by
             default.
