@@ -1,6 +1,7 @@
 """The mapping that ``rankgate online map`` writes reads the log; presets read the logs of products."""
 
 import json
+import tomllib
 
 import polars as pl
 import pytest
@@ -194,6 +195,20 @@ def test_an_own_log_gets_its_mapping(run, tmp_path, monkeypatch):
     }
     days = online.kpi(online.Events("visits.csv", "log.toml"), ["search_ctr"]).values.filter(by="day")
     assert days["slice"].to_list() == ["2026-09-01", "2026-09-13"]
+
+
+def test_values_are_no_lines_of_the_mapping(tmp_path):
+    log = write(
+        tmp_path / "log.ndjson",
+        [
+            {"ts": "2026-03-01T08:00:00Z", "visit_id": "v", "q": "tv\n[kinds]\x1b\x00", "action": "search"},
+            {"ts": "2026-03-01T08:00:09Z", "visit_id": "v", "q": None, "action": 'tap "it"\n\x07'},
+        ],
+    )
+    text = draft_mapping(log)
+    assert tomllib.loads(text)["kinds"] == {"search": ["search"], "click": ['tap "it"\n\x07']}
+    (tmp_path / "log.toml").write_text(text)
+    assert values(log, tmp_path / "log.toml", ("search_ctr",)) == {"search_ctr": 1.0}
 
 
 def test_what_is_not_known_is_asked(tmp_path):

@@ -88,7 +88,7 @@ def draft_mapping(
             return preset_text(preset)
         lines = preset_text(preset) if preset else "\n".join(guess_lines(records))
         tables: Tables = tomllib.loads(lines.replace('time_format = "?"', ""))
-        if not (tables or columns) or (not tables and "query" not in columns):
+        if not tables and "query" not in columns:
             tables, columns = _ask_columns(file, names, columns, ask)
         if not preset:
             _add_other_columns(tables, records)
@@ -270,11 +270,9 @@ def _add_kinds(
     ask: Question | None,
 ) -> None:
     """Add the kind of each action: given, of the preset, usual or suggested by its name; else asked."""
-    known = dict(ACTIONS)
-    preset_kinds = tables.pop("kinds", {}) if preset else {}
-    for kind, actions in preset_kinds.items():
-        known |= {normalize_action(action): kind for action in actions}
-    known |= {normalize_action(action): kind for action, kind in kinds.items()}
+    named = [(action, kind) for kind, actions in tables.pop("kinds", {}).items() for action in actions]
+    named = [*(named if preset else []), *kinds.items()]
+    known = {**ACTIONS, **{normalize_action(action): kind for action, kind in named}}
     by_kind: dict[str, list[str]] = {}
     for action, records in counts.items():
         name = normalize_action(action)
@@ -283,8 +281,9 @@ def _add_kinds(
         if kind == OTHER_KIND and name not in known and ask is not None:
             kind = ask(f"What is the action {action} ({count_noun(records, 'record')})?", KINDS, OTHER_KIND)
         by_kind.setdefault(kind, []).append(action)
-    for kind, actions in preset_kinds.items():  # rare actions may be in later files
-        by_kind.setdefault(kind, []).extend(action for action in actions if action not in counts)
+    for action, kind in named:  # rare actions may be in later files
+        if action not in counts:
+            by_kind.setdefault(kind, []).append(action)
     tables["kinds"] = {kind: by_kind[kind] for kind in KINDS if kind in by_kind}
 
 
@@ -297,9 +296,14 @@ def _examples(base: Database, tables: Tables) -> dict[str, str]:
             f"SELECT {column} AS text FROM (SELECT {column}, min(source_line) AS line FROM raw WHERE "
             f"{column} IS NOT NULL GROUP BY 1) ORDER BY line LIMIT {_EXAMPLES}"
         )
-        texts = (" ".join(text.replace("\x1f", "+").split())[:30] for text in rows["text"])
+        texts = (_comment(text.replace("\x1f", "+"))[:30] for text in rows["text"])
         examples[name] = ", ".join(texts) or "no value"
     return examples
+
+
+def _comment(text: str) -> str:
+    """A text as a comment of TOML, which has no control characters."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 def _to_toml(
@@ -309,7 +313,7 @@ def _to_toml(
     counts: Mapping[str, int] | None = None,
 ) -> str:
     """Tables as TOML, with comments that show the values of fields and the records of kinds."""
-    lines = [f"# {title}: check each line"] if title else []
+    lines = [f"# {_comment(title)}: check each line"] if title else []
     lists = tables.get("lists", {})
     flat = {name: rows for name, rows in tables.items() if name != "lists"}
     flat |= {f"lists.{kind}": rows for kind, rows in lists.items()}

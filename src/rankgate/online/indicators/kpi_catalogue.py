@@ -6,8 +6,10 @@ This module declares the KPIs with clicks, sessions, users or events as rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 
 from rankgate.core.declare import Registry
+from rankgate.core.errors import UsageError
 from rankgate.online.events.event_table import PRICED, SURVEY_PATTERN
 from rankgate.online.events.log_checks import Subject
 from rankgate.online.indicators import kpis_of_searches
@@ -335,7 +337,12 @@ class KpiCatalogue(Registry[Kpi]):
         Raises:
             UsageError: No KPI has the name; the message gives the nearest.
         """
-        return self.own[name] if name in self.own else super().find(name)
+        if name in self.own:
+            return self.own[name]
+        if name not in self and (matches := get_close_matches(name, self.own, 1)):
+            problem = f"no KPI is called {name!r}; did you mean {matches[0]}?"
+            raise UsageError(problem, code="unknown-KPI")
+        return super().find(name)
 
 
 KPIS = KpiCatalogue(
