@@ -506,34 +506,29 @@ def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
         _refuse_missing_keys(base, mapping, path)
 
 
+_CHECKED_RECORDS = 10_000  # before all records are searched for a path
+
+
 def _refuse_missing_keys(base: Database, mapping: LogMapping, path: Path) -> None:
     """Refuse a mapping with a path that no record has; a null is a value of a record that has it."""
-    missing = [
-        (name, columns)
-        for name, columns in _mapped_columns(mapping)
-        if not base.first_value(
-            f"SELECT {_has_value_sql(name, mapping)} FROM raw HAVING count(*) FILTER (WHERE NOT invalid) > 0"
-        )
-    ]
-    for name, columns in missing:
-        steps = [_json_path(_KEYED.sub("", column)) for column in columns]
-        exists = " OR ".join(f"json_exists(line, {quote_text(step)})" for step in steps)
-        is_object = "json_valid(line) AND json_type(line) = 'OBJECT'"
-        rows = base.rows(f"SELECT bool_or(CASE WHEN {is_object} THEN {exists} END) FROM lines")
-        if rows.item() is False:
+    mapped = dict(_mapped_columns(mapping))
+    texts = {name: f"f_{name}" for name in mapping.fields} | {name: f"text_{name}" for name in mapping.flags}
+    columns = {name: quote_identifier(texts.get(name, f"list_{name}")) for name in mapped}
+    sums = ", ".join(f"bool_or({column} IS NOT NULL)" for column in columns.values())
+    first_rows = f"(SELECT * FROM raw WHERE NOT invalid LIMIT {_CHECKED_RECORDS})"
+    has_value = base.rows(f"SELECT {sums} FROM {first_rows}").row(0)
+    is_object = "json_valid(line) AND json_type(line) = 'OBJECT'"
+    for (name, paths), is_present in zip(mapped.items(), has_value, strict=True):
+        steps = [quote_text(_json_path(_KEYED.sub("", path))) for path in paths]
+        exists = " OR ".join(f"json_exists(line, {step})" for step in steps)
+        if is_present is False and not base.first_value(
+            f"SELECT bool_or(CASE WHEN {is_object} THEN {exists} END) FROM lines"
+        ):
             keys = base.rows(
                 f"SELECT DISTINCT unnest(json_keys(line)) FROM (SELECT line FROM lines WHERE {is_object} "
                 f"LIMIT {_FIRST_RECORDS})"
             )
-            raise _missing_column(name, columns, sorted(keys.to_series()), str(path))
-
-
-def _has_value_sql(name: str, mapping: LogMapping) -> str:
-    """SQL that is true if some record has a value of a field, flag or list."""
-    if name in mapping.fields:
-        return f"bool_or({quote_identifier(f'f_{name}')} IS NOT NULL)"
-    column = f"text_{name}" if name in mapping.flags else f"list_{name}"
-    return f"bool_or({column} IS NOT NULL)"
+            raise _missing_column(name, paths, sorted(keys.to_series()), str(path))
 
 
 def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -> None:
