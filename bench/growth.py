@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from logs import KPIS, write_log
 from measure import installed_environment
 from rankgate.decisions.gating.policy import DEFAULT_POLICY
 
@@ -197,6 +198,21 @@ def _import(folder: Path, count: int) -> tuple[list[str], list[str]]:
     return verb, ["database", path]
 
 
+def _log(verb: str, plain: str, *options: str) -> Callable[[Path, int], tuple[list[str], list[str]]]:
+    """A verb of logs of users, of a Parquet table of events."""
+
+    def commands(folder: Path, events: int) -> tuple[list[str], list[str]]:
+        path = folder / f"events-{events}.parquet"
+        if not path.exists():
+            write_log(path, events)
+        return ["online", verb, str(path), *options], [plain, str(path)]
+
+    return commands
+
+
+_LOG_SIZES = (500_000, 1_000_000, 2_000_000)
+_LOG_KPIS = tuple(option for name in KPIS for option in ("-k", name))
+
 CASES = (
     Case("gate", "queries", (1_000, 2_000, 4_000), _gate),
     Case(
@@ -217,6 +233,14 @@ CASES = (
     Case("blindspots", "queries", (1_000, 2_000, 4_000), _judged("blindspots", 9)),
     Case("resolve", "ratings", (750_000, 1_500_000, 3_000_000), _resolve),
     Case("split", "interactions", (500_000, 1_000_000, 2_000_000), _split),
+    Case("online doctor", "events", _LOG_SIZES, _log("doctor", "log_checks")),
+    Case("online kpi", "events", _LOG_SIZES, _log("kpi", "log_kpis", *_LOG_KPIS)),
+    Case(
+        "online ab",
+        "events",
+        _LOG_SIZES,
+        _log("ab", "log_arms", "-m", "search_ctr", "-m", "revenue_per_search", "--despite"),
+    ),
     Case("store import", "ratings", (250_000, 500_000, 1_000_000), _import),
 )
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from hashlib import blake2b, sha256
 from itertools import combinations
 
+import duckdb
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -291,6 +292,72 @@ def database(path: str) -> None:
         )
 
 
+_LOG_SEARCHES = """
+    CREATE TEMP TABLE searches AS SELECT query_event_id, min(t) FILTER (WHERE kind = 'search') AS t,
+        any_value("user") AS "user", any_value(variant) AS variant,
+        count(*) FILTER (WHERE kind = 'click') AS clicks, min(rank) FILTER (WHERE kind = 'click') AS top,
+        arg_min(rank, t) FILTER (WHERE kind = 'click') AS first_rank,
+        min(t) FILTER (WHERE kind = 'click') AS clicked, count(*) FILTER (WHERE kind = 'purchase') AS sales,
+        coalesce(sum(value) FILTER (WHERE kind = 'purchase'), 0) AS revenue, max(latency_ms) AS latency,
+        bool_or(cache_hit) AS hit
+    FROM events GROUP BY 1
+"""
+_LOG_KPIS = """
+    CREATE TEMP TABLE kpis AS SELECT CAST(t AS DATE) AS day, avg(CAST(clicks > 0 AS INT)),
+        avg(CAST(coalesce(top = 1, false) AS INT)), avg(CAST(clicks = 0 AS INT)),
+        avg(coalesce(1 / first_rank, 0)), avg(CAST(sales > 0 AS INT)), avg(revenue),
+        quantile_cont(epoch(clicked) - epoch(t), 0.5), quantile_cont(latency, 0.95), avg(CAST(hit AS INT))
+    FROM searches GROUP BY GROUPING SETS ((), (1));
+    CREATE TEMP TABLE shown AS SELECT CAST(t AS DATE) AS day, count(*) FILTER (WHERE kind = 'click') /
+        count(*) FILTER (WHERE kind = 'impression')
+    FROM events GROUP BY GROUPING SETS ((), (1))
+"""
+_LOG_CHECKS = """
+    CREATE TEMP TABLE found AS
+        SELECT query_event_id, min(t) AS t FROM events WHERE kind = 'search' GROUP BY 1;
+    SELECT sum(n - 1) FROM (SELECT count(*) AS n FROM events
+        GROUP BY kind, t, query_event_id, session, "user", doc_id, rank, value HAVING n > 1);
+    SELECT count(*) FROM events ANTI JOIN found USING (query_event_id) WHERE kind = 'click';
+    SELECT count(*) FROM events c JOIN found s USING (query_event_id) WHERE kind = 'click' AND c.t < s.t;
+    SELECT count(*) FROM events ANTI JOIN found USING (query_event_id) WHERE kind = 'purchase';
+    SELECT count(*) FROM (SELECT session FROM events GROUP BY 1
+        HAVING count(*) >= 1000 OR count(DISTINCT query_event_id) > 50)
+"""
+_LOG_ARMS = """
+    WITH users AS (SELECT variant, count(*) AS n, sum(CAST(clicks > 0 AS INT)) AS x, sum(revenue) AS y
+        FROM searches GROUP BY variant, "user"),
+    rates AS (SELECT *, sum(x) OVER w / sum(n) OVER w AS rx, sum(y) OVER w / sum(n) OVER w AS ry FROM users
+        WINDOW w AS (PARTITION BY variant))
+    SELECT variant, any_value(rx), var_samp(x - rx * n) * count(*) / sum(n) ** 2, any_value(ry),
+        var_samp(y - ry * n) * count(*) / sum(n) ** 2
+    FROM rates GROUP BY 1
+"""
+
+
+def _log_program(path: str, *statements: str) -> list[tuple[object, ...]]:
+    """The rows of the last of some statements on a table of events."""
+    connection = duckdb.connect()
+    connection.read_parquet(path).project('*, "at" AS t').create_view("events")
+    for statement in statements:
+        connection.execute(statement)
+    return connection.fetchall()
+
+
+def log_kpis(path: str) -> object:
+    """The KPIs of `bench/logs.py` in total and by day, without any check."""
+    return len(_log_program(path, _LOG_SEARCHES, _LOG_KPIS))
+
+
+def log_checks(path: str) -> object:
+    """Five faults of a log: repeated events, clicks and orders without their search or before it, bots."""
+    return len(_log_program(path, *_LOG_CHECKS.split(";")))
+
+
+def log_arms(path: str) -> object:
+    """The click-through rate and revenue of two arms, with variances by the delta method."""
+    return len(_log_program(path, _LOG_SEARCHES, _LOG_ARMS))
+
+
 PROGRAMS: dict[str, Callable[..., object]] = {
     "scoring": scoring,
     "page": page,
@@ -301,6 +368,9 @@ PROGRAMS: dict[str, Callable[..., object]] = {
     "majority": majority,
     "global_split": global_split,
     "database": database,
+    "log_kpis": log_kpis,
+    "log_checks": log_checks,
+    "log_arms": log_arms,
 }
 
 if __name__ == "__main__":

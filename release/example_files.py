@@ -640,6 +640,15 @@ def _online(folder: Path, rng: random.Random, grades: dict[str, dict[str, int]])
         }
     ).write_parquet(folder / "slates.parquet")
     _csv(folder / "groups.csv", "user,group", ((f"u{n}", GENRES[n % 3]) for n in range(300)))
+    _csv(
+        folder / "visits.csv",
+        "ts,visit_id,term,action,product_no,pos",
+        (
+            (f"2026-03-02T{n:02}:00:0{second}Z", f"v{n}", "shoes" * (second == 0), action, item, rank)
+            for n in range(24)
+            for second, action, item, rank in ((0, "search", "", ""), (9, "open_detail", "d1", 1))
+        ),
+    )
     for day in (1, 2):
         _csv(
             folder / f"2026-01-0{day}.csv",

@@ -151,6 +151,7 @@ ACCEPTED = {
     "ndeval": {"cut": CUT_AT_A_ROW},
     "online doctor": dict.fromkeys(("cut", "empty", "nul"), LINES_LEFT_OUT),
     "online ingest": dict.fromkeys(("cut", "empty", "nul"), LINES_LEFT_OUT),
+    "online map": {"cut": CUT_AT_A_ROW, "nul": NUL_IN_A_CELL},
     "online ope": {"cut": CUT_AT_A_ROW, "nul": NUL_IN_A_CELL},
     "rate": {"cut": CUT_AT_A_ROW, "nul": NUL_IN_A_CELL},
     "record": {"utf-32": "JSON may be UTF-32"},

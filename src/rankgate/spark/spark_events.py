@@ -20,11 +20,11 @@ from rankgate.online.clicks import packed_searches as counting
 from rankgate.online.clicks.packed_searches import DEFAULT_RANKS
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_table import COLUMNS
-from rankgate.online.events.events import Events
+from rankgate.online.events.events import Events, kinds_of
 from rankgate.online.events.ingest import MANIFEST, read_manifest
 from rankgate.online.indicators import search_tables
 from rankgate.online.indicators.kpi_catalogue import KPIS
-from rankgate.online.indicators.kpi_table import check_slices, make_kpi_table
+from rankgate.online.indicators.kpi_table import check_dimensions, make_kpi_table
 from rankgate.online.indicators.search_tables import load_ibis
 from rankgate.online.log_database import Database
 from rankgate.spark.sessions import session, translate_errors
@@ -200,12 +200,12 @@ def kpi(events: Events, names: Sequence[str], *, by: Sequence[str], checks: bool
             code="unused-option",
         )
     kpis = [KPIS.find(name) for name in names] or list(KPIS.values())
-    check_slices(by)
     refuse_preparation(events)
     with translate_errors(events_label(events.log)):
         base = open_events(events.log)
         try:
-            kinds = set(base.rows("SELECT DISTINCT kind FROM events")["kind"])
+            check_dimensions(base, by)
+            kinds = kinds_of(base)
             measured_kpis = [kpi_ for kpi_ in kpis if kpi_.has_events(kinds, events.success)]
             return make_kpi_table(base, kpis, measured_kpis, by, events.success)
         finally:

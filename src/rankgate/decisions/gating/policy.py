@@ -434,7 +434,21 @@ def read(path: str | Path) -> Policy:
     """
     policy_path = Path(path)
     prefix = ("tool", "rankgate") if policy_path.name == "pyproject.toml" else ()
-    return replace(_policy(TomlFile.read(path, prefix, code=_CODE)), folder=policy_path.parent)
+    toml = TomlFile.read(path, prefix, code=_CODE)
+    _declare_kpis(toml.values.get("experiment"), policy_path.parent)
+    return replace(_policy(toml), folder=policy_path.parent)
+
+
+def _declare_kpis(experiment: object, folder: Path) -> None:
+    """Make the KPIs known that the mapping of an experiment's log declares, so that rules can name them."""
+    if not isinstance(experiment, dict):
+        return
+    events, mapping = (str(experiment.get(name) or "") for name in ("events", "mapping"))
+    if (mapping and (folder / mapping).is_file()) or (events and (folder / events).is_dir()):
+        from rankgate.online.events.events import Events
+        from rankgate.online.indicators.own_kpis import declare_kpis
+
+        declare_kpis(Events(folder / (events or "events"), folder / mapping if mapping else None))
 
 
 def parse_policy(text: str, source: str) -> Policy:

@@ -9,6 +9,7 @@ from rankgate.core.present.lazy_names import load_name
 
 _COMMANDS = {
     "ingest": "rankgate.online.commands.log_commands:ingest_command",
+    "map": "rankgate.online.commands.log_commands:map_command",
     "doctor": "rankgate.online.commands.log_commands:doctor_command",
     "kpi": "rankgate.online.commands.log_commands:kpi_command",
     "weeks": "rankgate.online.commands.log_commands:weeks_command",
@@ -46,6 +47,7 @@ def online_command() -> None:
     """Read logs of clicks: find faults, compute KPIs, make judgments, compare A/B tests.
 
     \b
+    rankgate online map visits.csv -o log.toml
     rankgate online doctor log.ndjson
     rankgate online ingest log.ndjson -o events
     rankgate online kpi events --by day

@@ -158,6 +158,7 @@ def judgments(
     grading = grading or Grading()
     names = _model_names(model, models)
     searches, faults = _read_searches(events, ranks)
+    names = [name for name in names if not _needs_lists(name, searches)]
     settings = Settings(prior=prior, no_click=no_click or "")
     halves = searches.split(held_out, seed) if held_out else None
     if halves and not all(half.searches for half in halves):
@@ -166,7 +167,7 @@ def judgments(
     candidates = _candidates(compared) if model == "auto" else [model]
     best, estimates, refused_models = _first_identified_model(candidates, searches, halves, settings)
     refused = {name: reason for name, reason in unidentified_models.items() if name != best} | refused_models
-    if reason := _nothing_to_learn(searches):
+    if reason := _nothing_to_learn(searches) or _needs_lists(best, searches):
         refused[best] = reason
     value = coec_opensearch(searches) if best == OPENSEARCH else estimates.relevance
     table = _pair_table(searches, estimates, value, best)
@@ -233,6 +234,17 @@ def _nothing_to_learn(searches: PackedSearches) -> str:
     if len(impressions) and impressions.max() <= 1:
         return "no document was shown twice for a query, so that clicks say nothing of documents"
     return ""
+
+
+_READ_LISTS = ("cascade", "sdbn", "dbn", "ccm", "dcm", "ubm")
+"""The models that read clicks from the other documents of a list."""
+
+
+def _needs_lists(name: str, searches: PackedSearches) -> str:
+    """The reason why a model cannot read lists of one document each, as from counts; empty if it can."""
+    if name not in _READ_LISTS or not searches.searches or searches.shown.sum(axis=1).max() > 1:
+        return ""
+    return "no list has two documents, as in counts by rank; choose pbm, coec or dctr"
 
 
 def _first_identified_model(

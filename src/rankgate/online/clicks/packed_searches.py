@@ -8,6 +8,8 @@ or a warehouse, and the models are fitted to the counts on one machine.
 from __future__ import annotations
 
 import glob
+import re
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,12 +18,17 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.checksums import check_file
-from rankgate.core.errors import InputError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
 from rankgate.data.adapters import column_names
+from rankgate.data.column_names import match_columns
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.tables.parquet_arrow import damage_named
+from rankgate.data.guessed_column_names import name_fit
+from rankgate.data.logs.item_tables import read_frame
+from rankgate.data.table_rows import RowLocation
+from rankgate.online.events.guessed_mapping import COUNTED, names_counts
 from rankgate.online.events.ingest import MANIFEST
 from rankgate.online.indicators.search_tables import events, load_ibis
 
@@ -305,6 +312,12 @@ def pack_events(base: Database, ranks: int = DEFAULT_RANKS) -> PackedSearches:
     Raises:
         InputError: no impressions.
     """
+    if base.dialect == "postgres":
+        problem = (
+            "judgments are not learned in PostgreSQL; export the table, or counts with the columns query, "
+            "doc_id, rank, impressions and clicks, and read that file."
+        )
+        raise UsageError(problem, code="not-in-postgresql")
     return PackedSearches.pack(_rows_by_rank(base.rows(base.text(searches_with_lists(events(), ranks)))))
 
 
@@ -335,12 +348,19 @@ def _rows_by_rank(counts: pl.DataFrame) -> pl.DataFrame:
 def read_counts(source: object) -> pl.DataFrame | None:
     """The click counts in a frame, a Parquet file or a folder of files; None for other columns.
 
+    A table of impressions and clicks by query, document and rank, in any format, is click counts too.
+
     Raises:
-        InputError: the file is damaged.
+        InputError: the file is damaged, or has counts that cannot be.
     """
     if not isinstance(source, str | Path):
-        return polars_frame(source) if set(COLUMNS) <= set(column_names(source)) else None
+        names = set(column_names(source))
+        if names_counts(names):
+            return _counts_by_rank(polars_frame(source), RowLocation("the table"))
+        return polars_frame(source) if set(COLUMNS) <= names else None
     path = Path(source)
+    if path.is_file() and names_counts(_header_names(path)):
+        return _counts_by_rank(*read_frame(source, str(source)))
     if path.is_dir() and ((path / MANIFEST).exists() or not any(path.glob("*.parquet"))):
         return None
     if not path.is_dir() and (path.suffix not in (".parquet", ".pq") or not path.is_file()):
@@ -351,3 +371,64 @@ def read_counts(source: object) -> pl.DataFrame | None:
     with damage_named(str(source)):
         frame = pl.scan_parquet([glob.escape(str(file)) for file in files])
         return frame.collect() if set(COLUMNS) <= set(frame.collect_schema().names()) else None
+
+
+def _header_names(path: Path) -> set[str]:
+    """The names in the first line of a file of text; of Parquet its columns."""
+    if path.suffix in (".parquet", ".pq"):
+        with suppress(pl.exceptions.PolarsError, OSError):
+            return set(pl.read_parquet_schema(path))
+        return set()
+    with path.open("rb") as stream:
+        return set(re.findall(r"\w+", stream.readline(_MAX_HEADER).decode("utf-8", "replace")))
+
+
+_MAX_HEADER = 10_000  # bytes
+
+
+def _counts_by_rank(table: pl.DataFrame, location: RowLocation) -> pl.DataFrame:
+    """Click counts from a table of impressions and clicks by query, document and rank.
+
+    Each list has one document, as such a table does not say what was shown with it.
+
+    Raises:
+        InputError: a column is missing; clicks above impressions, or a count that is not one.
+    """
+    names = match_columns(table.columns, ("query_id", "doc_id", "rank"))
+    for column in ("query_id", "doc_id", "rank"):
+        fits = [name for name in table.columns if name_fit(name, column)]
+        names.setdefault(column, fits[0] if fits else "")
+    if missing := [column for column, name in names.items() if not name]:
+        problem = (
+            f"a table of impressions and clicks has a row for each query, document and rank; there is no "
+            f"column {missing[0]}; the columns are {', '.join(table.columns)}."
+        )
+        raise InputError(problem, source=location.label, code="missing-column")
+    names |= {name.lower(): name for name in table.columns if name.lower() in COUNTED}
+    shown, clicked = pl.col("impressions"), pl.col("clicks")
+    rows = table.select(
+        pl.col(names["query_id"]).cast(pl.String).alias("query_id"),
+        pl.col(names["doc_id"]).cast(pl.String).alias("doc_id"),
+        *(
+            pl.col(names[name]).cast(pl.String).cast(pl.Float64, strict=False).alias(name)
+            for name in ("rank", *COUNTED)
+        ),
+    )
+    is_wrong = ~((shown >= clicked) & (clicked >= 0) & (pl.col("rank") >= 1)).fill_null(value=False)
+    if len(wrong := rows.with_row_index("row").filter(is_wrong)):
+        problem = "ranks are from 1, clicks from 0, and impressions no fewer than clicks."
+        row = wrong["row"][0]
+        raise InputError(problem, source=location.file(row), line=location.line(row), code="invalid-count")
+    lists = [
+        rows.select(
+            "query_id",
+            list=pl.concat_list(
+                pl.struct(
+                    pl.col("rank").cast(pl.Int64), "doc_id", pl.lit(is_clicked, pl.Boolean).alias("clicked")
+                )
+            ),
+            searches=(clicked if is_clicked else shown - clicked).cast(pl.Int64),
+        )
+        for is_clicked in (True, False)
+    ]
+    return pl.concat(lists).filter(pl.col("searches") > 0)

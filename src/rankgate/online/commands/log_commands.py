@@ -8,7 +8,8 @@ lists as a run.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,16 +17,19 @@ import click
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.option_types import KPI, DefiningCommand
-from rankgate.core.console.shared_options import backend_options, check_paths, input_paths
+from rankgate.core.console.shared_options import backend_options, check_paths, input_paths, write_output
 from rankgate.core.console.terminal_output import print_result, with_record_option
+from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.spark_tables import is_on_spark
 from rankgate.measurement import metric_options
 from rankgate.online.commands.log_options import events_argument, events_options, kpi_option
 from rankgate.online.events.diagnosis import doctor
 from rankgate.online.events.event_sql import Privacy
+from rankgate.online.events.event_table import SLICES
 from rankgate.online.events.ingest import ingest
-from rankgate.online.indicators.kpi_catalogue import KPIS, SLICES
+from rankgate.online.events.log_files import PRESETS
+from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.indicators.kpi_table import kpi
 from rankgate.online.users.intent_diversity import intents
 from rankgate.online.users.personalization_impact import personalization
@@ -65,6 +69,65 @@ def ingest_command(logs: tuple[str, ...], folder: str, form: str, **arguments: A
     print_result(ingest(logs, folder, **arguments), form)
 
 
+@click.command("map")
+@click.argument("log", type=click.Path(), metavar="LOG")
+@shared_options.output
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    help="The product that wrote the log; recognized by its columns by default.",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="The column of a field, as in query=search_term; may be given several times.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="ACTION=KIND",
+    help="The kind of an action, as in open_detail=click; may be given several times.",
+)
+@click.option("--time-format", default="", help="The format of times, as in '%d.%m.%Y %H:%M:%S'.")
+def map_command(
+    log: str, output: str | None, columns: tuple[str, ...], kinds: tuple[str, ...], **arguments: Any
+) -> None:
+    """Write the mapping of a LOG with columns of its own, for --mapping.
+
+    Names and values suggest each line, with its first values as a comment. What they leave open is
+    asked on a terminal; elsewhere it is an error that names the option. Check each line before use.
+
+    \b
+    rankgate online map visits.csv -o log.toml
+    rankgate online map visits.csv --column query=term --kind open_detail=click -o log.toml
+    rankgate online kpi visits.csv --mapping log.toml
+    """
+    from rankgate.online.events.mapping_draft import draft_mapping
+
+    check_paths((log,), output)
+    ask = _ask if sys.stdin.isatty() and sys.stderr.isatty() else None
+    text = draft_mapping(
+        log, columns=_read_pairs("column", columns), kinds=_read_pairs("kind", kinds), ask=ask, **arguments
+    )
+    write_output(text, output)
+
+
+def _ask(question: str, choices: Sequence[str], default: str) -> str:
+    answer: str = click.prompt(question, default=default or None, type=click.Choice(choices), err=True)
+    return answer
+
+
+def _read_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    for text, (name, _, value) in zip(texts, pairs, strict=True):
+        if not name or not value:
+            raise UsageError(f"--{option} {text!r} is not NAME=VALUE.", code="invalid-syntax")
+    return {name: value for name, _, value in pairs}
+
+
 @click.command("doctor")
 @events_argument
 @verb_options(doctor, "split")
@@ -101,11 +164,11 @@ def doctor_command(events: Events, split: Mapping[str, float] | None, form: str,
 @click.option(
     "--by",
     multiple=True,
-    type=click.Choice(list(SLICES)),
+    metavar="DIMENSION",
     default=("day",),
     show_default=True,
-    help="The dimension to divide the log by; band is the frequency of the query; may be given several "
-    "times.",
+    help=f"What divides the log: {', '.join(SLICES)}, or a dimension of the mapping such as country; band "
+    "is the frequency of the query; may be given several times.",
 )
 @events_options(goals=True, figures=True)
 @with_record_option
@@ -124,9 +187,10 @@ def kpi_command(
 ) -> None:
     """Compute KPIs of a log, after a check for faults.
 
-    EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. A KPI
-    that a fault of the log makes wrong is not given; exit code 3: none is left. On Spark there
-    is no check for faults.
+    EVENTS is a folder that rankgate online ingest made, a table of events, files of logs, or a
+    table of a database (shop.duckdb:visits, postgresql://USER@HOST/DATABASE#TABLE). A KPI that a
+    fault of the log makes wrong is not given; exit code 3: none is left. On Spark and in PostgreSQL
+    there is no check for faults.
 
     \b
     rankgate online kpi events --by day --by band

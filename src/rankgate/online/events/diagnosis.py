@@ -6,12 +6,13 @@ by variant and of the mean of weights; and the verb ``doctor``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
@@ -23,7 +24,7 @@ from rankgate.measurement.stats.sequential_experiments import sequential_sample_
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.guessed_mapping import suggested_kind
 from rankgate.online.events.ingest import format_actions, mapping_advice, unmapped_actions
-from rankgate.online.events.log_checks import CHECKS, VIEWS, Check
+from rankgate.online.events.log_checks import CHECKS, VIEWS, Check, Subject
 from rankgate.online.log_database import Database
 
 if TYPE_CHECKING:
@@ -305,29 +306,49 @@ def doctor(events: EventsLike, *, split: Mapping[str, float] | None = None) -> D
         MissingExtraError: DuckDB is not installed.
     """
     with Events.of(events).open() as log:
+        if log.base.dialect != "duckdb":
+            problem = "the log doctor reads files and DuckDB; export a part of the table, and check that."
+            raise UsageError(problem, code="unused-option")
         return diagnose_events(log.base, log.manifest, split)
 
 
 def diagnose_events(
-    base: Database, manifest: Manifest, split: Mapping[str, float] | None = None
+    base: Database,
+    manifest: Manifest,
+    split: Mapping[str, float] | None = None,
+    subjects: Collection[Subject] | None = None,
 ) -> Diagnosis:
-    """The diagnosis of the view ``events``."""
+    """The diagnosis of the view ``events``; nothing is checked in databases other than DuckDB.
+
+    Args:
+        base: has ``events``.
+        manifest: the manifest of the log.
+        split: the planned share, by variant.
+        subjects: the data whose faults matter: other checks are left out; all by default.
+    """
     import polars as pl
 
-    for sql in VIEWS:
-        base.run(sql)
+    if base.dialect != "duckdb":
+        codes = (*CHECKS, "sample-ratio", "mean-weight")
+        return Diagnosis((), (), codes, pl.DataFrame(schema=COUNTS), "", "", {})
+    checks = [
+        check for check in CHECKS.values() if subjects is None or not {*subjects}.isdisjoint(check.spoils)
+    ]
+    for name, sql in VIEWS.items():
+        if any(name in check.faults or name in check.total for check in checks):
+            base.run(sql)
     findings, passed, skipped = _find_unreadable_lines(manifest), list[str](), list[str]()
-    for check in CHECKS.values():
+    for check in checks:
         total = int(base.first_value(check.total) or 0)
         finding = _run_check(base, check, total) if total else None
         if finding:
             findings.append(finding)
         else:
             (passed if total else skipped).append(check.name)
-    for code, tested in (
-        ("sample-ratio", check_sample_ratio(base, split)),
-        ("mean-weight", check_mean_weight(base)),
-    ):
+    arms: dict[str, LogFinding | bool] = {}
+    if subjects is None or "variants" in subjects:
+        arms = {"sample-ratio": check_sample_ratio(base, split), "mean-weight": check_mean_weight(base)}
+    for code, tested in arms.items():
         if isinstance(tested, LogFinding):
             findings.append(tested)
         else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
@@ -25,12 +27,28 @@ class EventList:
         rank: the key of the rank; without one, impressions are numbered in their order, and other
             events have the rank of their document in the list of ``response_ids``.
         value: the key of the value; empty if there is none.
+        quantity: the key of the number by which the value is multiplied; empty if there is none.
+        actions: the actions whose records have this list, in lower case and with ``_``; empty for
+            all records.
     """
 
     column: str
     doc_id: str = ""
     rank: str = ""
     value: str = ""
+    quantity: str = ""
+    actions: tuple[str, ...] = ()
+
+    def array_sql(self, kind: str) -> str:
+        """SQL of the list as JSON, from the table ``staged``; null for records without it."""
+        conditions = [is_list_sql(kind)]
+        if self.actions:
+            conditions.append(f"{ACTION_SQL} IN ({', '.join(map(quote_text, self.actions))})")
+        return f"CASE WHEN {' AND '.join(conditions)} THEN list_{kind} END"
+
+    def replaces_sql(self, kind: str) -> str:
+        """SQL that is true for a record of the kind of its elements, which stand in its place."""
+        return f"(kind = {quote_text(kind)} AND coalesce(json_array_length({self.array_sql(kind)}), 0) > 0)"
 
     def rows_sql(self, kind: str, rank_base: int | None) -> str:
         """SQL of the elements, from the table ``staged``.
@@ -38,14 +56,18 @@ class EventList:
         The columns are those of ``staged``, and ``place`` (the position in the list), ``element_id``,
         ``element_rank`` and ``element_value``.
         """
-        rank = f"try_cast({_key_sql(self.rank)} AS INTEGER)" if self.rank else "place"
+        rank = "place"
+        if self.rank:
+            rank = f"try_cast({_key_sql(self.rank)} AS INTEGER)"
         if not self.rank and kind != "impression":
             rank = f"nullif(list_position({_RESPONSE}, {_key_sql(self.doc_id)}), 0)"
         shift = "0"
         if self.rank and rank_base != 1:
             shift = "1" if rank_base == 0 else "CASE WHEN min(written_rank) OVER () = 0 THEN 1 ELSE 0 END"
         value = f"try_cast({_key_sql(self.value)} AS DOUBLE)" if self.value else "NULL"
-        array = f"CASE WHEN {is_list_sql(kind)} THEN list_{kind} END"  # WHERE may be computed later
+        if self.quantity:
+            value += f" * coalesce(try_cast({_key_sql(self.quantity)} AS DOUBLE), 1)"
+        array = self.array_sql(kind)  # WHERE may be computed later
         elements = (
             f"SELECT *, unnest(from_json({array}, '[\"JSON\"]')) AS element, "
             f"unnest(range(1, json_array_length({array})::BIGINT + 1)) AS place FROM staged "
@@ -55,6 +77,10 @@ class EventList:
             f"SELECT *, written_rank + {shift} AS element_rank FROM (SELECT *, {_key_sql(self.doc_id)} AS "
             f"element_id, {rank} AS written_rank, {value} AS element_value FROM ({elements}))"
         )
+
+
+ACTION_SQL = "regexp_replace(lower(action), '[- ]', '_', 'g')"
+"""SQL of the action of a record in the form of a mapping's kinds."""
 
 
 def is_list_sql(kind: str) -> str:
@@ -70,8 +96,17 @@ def _key_sql(key: str) -> str:
     return f"json_extract_string(element, {quote_text('$' + path)})"
 
 
+def normalize_action(action: str) -> str:
+    """An action in lower case, with ``_`` for blanks and hyphens.
+
+    >>> normalize_action("Product List-Viewed")
+    'product_list_viewed'
+    """
+    return re.sub("[- ]", "_", action.lower())
+
+
 def read_event_lists(toml: TomlFile, kinds: tuple[str, ...]) -> dict[str, EventList]:
-    """The lists of a mapping: ``[lists.click]`` with ``column``, ``doc_id``, ``rank`` and ``value``.
+    """The lists of a mapping: ``[lists.click]`` with its column, keys of elements, and actions.
 
     Raises:
         InputError: an unknown kind or key, or a list without its column.
@@ -79,23 +114,30 @@ def read_event_lists(toml: TomlFile, kinds: tuple[str, ...]) -> dict[str, EventL
     lists = {}
     toml.check_keys(toml.values.get("lists", {}), kinds, "lists")
     for kind, keys in toml.values.get("lists", {}).items():
-        toml.check_keys(keys, ("column", "doc_id", "rank", "value"), "lists", kind)
-        if not keys.get("column") or not all(isinstance(name, str) for name in keys.values()):
-            problem = "name the list's column, and the keys of its elements as doc_id, rank, value."
+        toml.check_keys(keys, [declared.name for declared in fields(EventList)], "lists", kind)
+        actions = keys.get("actions", [])
+        names = [name for key, name in keys.items() if key != "actions"]
+        texts = [*names, *actions] if isinstance(actions, list) else [None]
+        if not keys.get("column") or not all(isinstance(text, str) for text in texts):
+            problem = (
+                "name the list's column, the keys of its elements as doc_id, rank, value, quantity, and the "
+                "actions that have it as a list."
+            )
             raise toml.error(problem, "lists", kind)
-        lists[kind] = EventList(**keys)
+        lists[kind] = EventList(**{**keys, "actions": tuple(map(normalize_action, actions))})
     return lists
 
 
 _KIND_WORDS = {"click": ("click", "tap"), "impression": ("result", "hit", "item", "shown", "product", "doc")}
 
 
-def list_mapping(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The lines of a mapping for a record of a search with lists; empty for other records.
+def list_mapping(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The lines of a mapping for records of searches with lists; empty for other records.
 
-    >>> list_mapping({"q": "tv", "hits": ["a", "b"], "clicks": [{"doc": "b", "rank": 2}]})[-4:]
+    >>> list_mapping([{"q": "tv", "hits": ["a", "b"], "clicks": [{"doc": "b", "rank": 2}]}])[-4:]
     ('[lists.click]', 'column = "clicks"', 'doc_id = "doc"', 'rank = "rank"')
     """
+    record = records[0] if records else {}
     lists = {
         kind: name
         for kind, kind_words in _KIND_WORDS.items()
@@ -114,7 +156,7 @@ def list_mapping(record: Mapping[str, Any]) -> tuple[str, ...]:
     columns["query"] = query
     list_lines = []
     for kind, name in lists.items():
-        element = next(iter(record[name]), "")
+        element = next((element for record in records for element in record.get(name) or ()), "")
         keys = match_columns(element, ("doc_id", "rank")) if isinstance(element, Mapping) else {}
         if kind == "impression" and not keys:
             columns["response_ids"] = name

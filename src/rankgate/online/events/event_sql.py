@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from rankgate.core.declare import Range, check_fields
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.online.events.event_lists import is_list_sql
-from rankgate.online.events.event_table import COLUMNS, KINDS
+from rankgate.online.events.event_lists import ACTION_SQL, is_list_sql
+from rankgate.online.events.event_table import COLUMNS, DIMENSION, KINDS, SESSION_PAUSE_SECONDS
 from rankgate.online.log_database import Database, quote_identifier, quote_text
 
 if TYPE_CHECKING:
@@ -168,19 +168,60 @@ def stage_events(base: Database, mapping: LogMapping) -> None:
         f"{number} IS NOT NULL THEN make_timestamptz(CAST({micros} AS BIGINT)) "
         f"WHEN {naive} THEN timezone({zone}, {written_time}) ELSE try_cast(f_at AS TIMESTAMPTZ) "
         f"END AS at, {_kind_sql(mapping)} AS kind, {_unmapped_sql(mapping)} AS unmapped, coalesce(f_action, "
-        "'ubi_query') AS action, f_query_event_id AS query_event_id, f_query AS query, f_session AS session, "
-        'f_user AS "user", f_doc_id AS doc_id, CASE WHEN f_rank NOT LIKE '
+        f"'ubi_query') AS action, f_query_event_id AS query_event_id, {_QUERY} AS query, f_session AS "
+        'session, f_user AS "user", f_doc_id AS doc_id, CASE WHEN f_rank NOT LIKE '
         "'{%' THEN f_rank END AS f_rank, CAST(CASE WHEN isfinite(try_cast(f_rank AS DOUBLE)) AND "
         "abs(try_cast(f_rank AS DOUBLE)) < 2e9 THEN try_cast(f_rank AS DOUBLE) END AS INTEGER) AS position, "
         f"{_VALUE} AS f_value, {_finite_sql(_VALUE)} AS value, f_variant AS variant, try_cast(f_page AS "
         "INTEGER) AS page, "
         f"{_finite_sql('f_latency_ms')} AS latency_ms, flag_cache_hit = 1 AS cache_hit, "
         f"{_STATE} AS state, f_response_ids AS response_ids, coalesce(f_application, '') AS application, "
-        "CASE WHEN json_valid(f_attributes) THEN json_merge_patch(f_attributes, json_object('application', "
-        "f_application))::VARCHAR WHEN f_application IS NOT NULL THEN json_object('application', "
-        "f_application)::VARCHAR END AS attributes FROM raw WHERE NOT (container AND f_action IS NULL AND "
+        f"{_attributes_sql(mapping)} AS attributes FROM raw WHERE NOT (container AND f_action IS NULL AND "
         "f_query IS NULL)"
     )
+
+
+# the words of a search may be a list
+_QUERY = (
+    "CASE WHEN f_query LIKE '[%' AND json_valid(f_query) THEN array_to_string(from_json(f_query, "
+    "'[\"VARCHAR\"]'), ' ') ELSE f_query END"
+)
+
+
+def _attributes_sql(mapping: LogMapping) -> str:
+    """SQL of a record's attributes as JSON, with its application and dimensions."""
+    columns = {"application": "f_application"}
+    columns |= {name: quote_identifier(f"f_{DIMENSION}{name}") for name in mapping.dimensions}
+    members = ", ".join(f"{quote_text(name)}, {column}" for name, column in columns.items())
+    return (
+        f"CASE WHEN json_valid(f_attributes) THEN json_merge_patch(f_attributes, json_object({members}))"
+        f"::VARCHAR WHEN coalesce({', '.join(columns.values())}) IS NOT NULL THEN "
+        f"json_object({members})::VARCHAR END"
+    )
+
+
+def link_searches(base: Database, sha256: str) -> None:
+    """Give events of ``staged`` without a search the last one of their session.
+
+    Where a visit has no session it is that of the user, up to `SESSION_PAUSE_SECONDS` before.
+    """
+    own_id = f"CASE WHEN kind = 'search' THEN coalesce(query_event_id, {_event_id_sql(sha256)}) END"
+    last = (
+        '(PARTITION BY coalesce(session, "user") ORDER BY "at", kind IS DISTINCT FROM \'search\', '
+        "source_line ROWS UNBOUNDED PRECEDING)"
+    )
+    base.run(
+        f"CREATE OR REPLACE TEMP TABLE staged AS SELECT * EXCLUDE (last_id, last_at) REPLACE (CASE WHEN "
+        "query_event_id IS NOT NULL THEN query_event_id WHEN kind = 'search' OR (coalesce(session, "
+        '"user") IS NOT NULL AND (session IS NOT NULL OR "at" <= last_at + INTERVAL '
+        f"{SESSION_PAUSE_SECONDS} SECONDS)) THEN last_id END AS query_event_id) FROM (SELECT *, "
+        f"last_value({own_id} IGNORE NULLS) OVER {last} AS last_id, last_value(CASE WHEN kind = 'search' "
+        f'THEN "at" END IGNORE NULLS) OVER {last} AS last_at FROM staged)'
+    )
+
+
+def _event_id_sql(sha256: str) -> str:
+    return f"coalesce(f_event_id, {quote_text(sha256[:8])} || ':' || source_line)"
 
 
 _STATE = (
@@ -191,7 +232,7 @@ _STATE = (
     "f_response_ids END) > 0 THEN 'ok' END"
 )
 _VALUE = "CASE WHEN kind = 'dwell' THEN coalesce(f_seconds, f_value) ELSE f_value END"
-_ACTION = "regexp_replace(lower(f_action), '[- ]', '_', 'g')"
+_ACTION = ACTION_SQL.replace("action", "f_action")
 
 
 def _finite_sql(text: str) -> str:
@@ -243,7 +284,7 @@ def write_events(
     name, sha256 = source
     shift = " ".join(f"WHEN {quote_text(app)} THEN {1 - first}" for app, first in bases.items())
     rank = f"position + CASE application {shift} ELSE 0 END" if shift else "position"
-    number = f"coalesce(f_event_id, {quote_text(sha256[:8])} || ':' || source_line)"
+    number = _event_id_sql(sha256)
     column_sources = {
         **dict.fromkeys(COLUMNS, ""),
         "event_id": number,
@@ -251,9 +292,12 @@ def write_events(
         "state": "CASE WHEN kind = 'search' THEN state END",
         "source_file": quote_text(name),
     }
-    if mapping.lists:  # the events of a record belong to its search
+    if mapping.lists and not mapping.last_search:  # the events of a record belong to its search
         column_sources["query_event_id"] = f"coalesce(query_event_id, {number})"
-    events = [f"SELECT {_select_list(column_sources)} FROM staged WHERE kind IS NOT NULL"]
+    replaced = " OR ".join(["false", *(lists.replaces_sql(kind) for kind, lists in mapping.lists.items())])
+    events = [
+        f"SELECT {_select_list(column_sources)} FROM staged WHERE kind IS NOT NULL AND NOT ({replaced})"
+    ]
     for kind in mapping.flags:
         # the second of several clicks has another action, as it is no repeated record of the first
         name = f"'{kind}' || CASE WHEN number > 1 THEN ' ' || number ELSE '' END"

@@ -44,6 +44,9 @@ COLUMNS: Mapping[str, str] = {
 KINDS = ("search", "impression", "click", "dwell", "add_to_cart", "purchase", "refund", "other")
 """The kinds of events."""
 
+PRICED = "priced purchase"
+"""What KPIs of revenue need: a log of purchases may have no prices."""
+
 COLUMN_MEANINGS: Mapping[str, str] = {
     "event_id": "the event's id; its file and line where the log has none",
     "at": "when it happened, in UTC; null where the log has no readable time",
@@ -80,6 +83,22 @@ ACTIONS: Mapping[str, str] = {
 
 UBI_ACTIONS: Mapping[str, str] = {**ACTIONS, **dict.fromkeys(("search", "query"), "other")}
 """In UBI a search is a record of the queries file; ``search`` events come with every keystroke."""
+
+SLICES = {
+    "day": ("searches", "clicks", "sessions", "users", "people", "events"),
+    "variant": ("searches", "clicks", "sessions", "users", "people", "events"),
+    "application": ("searches", "clicks", "sessions"),
+    "band": ("searches",),
+    "position": ("events",),
+    "page": ("searches",),
+}
+"""The columns that divide figures, and the tables that have them; band is query frequency."""
+
+DIMENSION = "dimension "
+"""The beginning of the name of a dimension among fields of a mapping."""
+
+SESSION_PAUSE_SECONDS = 1800
+"""Seconds without an event after which a session ends, where the log has no session ids."""
 
 SURVEY_PATTERN = "survey|satisf|rating|csat|feedback"
 """A regular expression of actions that are answers of surveys; their kind is ``other``."""

@@ -8,19 +8,22 @@ from contextlib import contextmanager
 from dataclasses import field, fields
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from rankgate.core.checksums import check_file
 from rankgate.core.declare import Count
+from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import ByContent, dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.adapters import repeatable
 from rankgate.data.column_map import source_label
 from rankgate.data.foreign_frames import is_frame, polars_frame
+from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_sql import Privacy
-from rankgate.online.events.event_table import COLUMNS, parse_goals
+from rankgate.online.events.event_table import COLUMNS, PRICED, SURVEY_PATTERN, parse_goals
 from rankgate.online.events.ingest import MANIFEST, ingest_files, read_manifest
 from rankgate.online.events.log_checks import COUNT_EVENTS
 from rankgate.online.events.log_files import (
@@ -31,11 +34,21 @@ from rankgate.online.events.log_files import (
     list_log_files,
     read_mapping,
 )
+from rankgate.online.events.warehouse_events import (
+    is_event_schema,
+    make_events,
+    needs_file_reader,
+    refuse_in_database,
+)
 from rankgate.online.log_database import MEMORY, Database, open_database, quote_identifier, quote_text
+from rankgate.online.warehouse import WarehouseTable, attach, find_warehouse_table, open_postgresql
 
 if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
     from rankgate.data.input_types import Frame, OnSpark, Rows, Source
-    from rankgate.online.events.manifest import Manifest
+    from rankgate.online.events.manifest import IngestedFile, Manifest
+    from rankgate.online.warehouse import PostgreSqlDatabase
 
 LogLike: TypeAlias = "Source | Sequence[Source] | Frame | Rows | EventLog | OnSpark"
 """A folder of events, a Parquet file or a frame with their columns, files of logs, a frame or rows
@@ -54,9 +67,10 @@ class Events(ByContent):
     The log is read when a verb needs it. Mapping and rules are checked at once.
 
     Attributes:
-        log: A folder of events, a table of them (here or on Spark), or files of logs.
-        mapping: A TOML file with the columns of a log; without it the log is UBI (User Behavior
-            Insights).
+        log: A folder of events, a table of them (here, on Spark or in a database), or files of
+            logs.
+        mapping: A TOML file with the columns of a log, or a product: ga4, segment, snowplow;
+            without it the log is UBI (User Behavior Insights).
         without_bots: Leave out sessions with more than 50 searches, or 1,000 events and more.
         without_duplicates: Count an event once that is in the log several times.
         success: The rules: any of them means that a session reached its goal, instead of
@@ -108,6 +122,23 @@ class Events(ByContent):
             return self.mapping
         return UBI if self.mapping is None else read_mapping(self.mapping)
 
+    @cached_property
+    def declarations(self) -> tuple[TomlFile | None, tuple[str, ...]]:
+        """The file that declares KPIs, if any, and the names of dimensions that they can use.
+
+        They are those of the mapping, or of a folder of events those of the mapping that it was
+        read with.
+        """
+        mapping = self.log_mapping
+        kpis, dimensions = mapping.kpis, list(mapping.dimensions)
+        folder = self.log.folder if isinstance(self.log, EventLog) else self.log
+        if isinstance(folder, str | Path) and (path := Path(folder) / MANIFEST).is_file():
+            manifest = read_manifest(path)
+            dimensions += manifest.get("dimensions", [])
+            if kpis is None and "kpis" in manifest:
+                kpis = TomlFile({"kpis": manifest["kpis"]}, str(path), {}, code="invalid-mapping")
+        return kpis, tuple(dict.fromkeys(dimensions))
+
     @contextmanager
     def open(self) -> Iterator[OpenEvents]:
         """Open a database with the view ``events``.
@@ -116,8 +147,47 @@ class Events(ByContent):
             InputError: files that cannot be read; a table without the columns of events.
             MissingExtraError: DuckDB is not installed.
         """
+        table = find_warehouse_table(self.log)
+        if table and table.is_postgresql:
+            with open_postgresql(table) as (base, source):
+                yield self._open_postgresql(base, source, table)
+            return
         with open_database(self.memory, self.threads) as base:
             yield self.read_into(base)
+
+    def _open_postgresql(
+        self, base: PostgreSqlDatabase, source: ir.Table, table: WarehouseTable
+    ) -> OpenEvents:
+        """Make the view ``events`` of a table of PostgreSQL.
+
+        Raises:
+            UsageError: a part of the mapping or an option that only files have.
+        """
+        for name in ("without_bots", "without_duplicates"):
+            if getattr(self, name):
+                problem = f"{name} is not computed in PostgreSQL; leave such events out in a view there."
+                raise UsageError(problem, code="unused-option")
+        refuse_in_database(self.log_mapping, table.label)
+        return self._view_of_table(base, source, table)
+
+    def _view_of_table(self, base: Database, source: ir.Table, table: WarehouseTable) -> OpenEvents:
+        zone = self.log_mapping.time_zone
+        base.use_zone(zone)
+        has_events = is_event_schema(source.columns)
+        if not has_events and self.log_mapping.ubi:
+            columns = ", ".join(source.columns)
+            problem = f"map the columns with --mapping FILE.toml; the columns are {columns}."
+            command = f"rankgate online map {quote(str(self.log))} -o log.toml"
+            raise InputError(problem, source=table.label, code="no-usable-events", suggestions=(command,))
+        expression = make_events(source, None if has_events else self.log_mapping, table.label)
+        base.run(f"CREATE TEMP VIEW events AS {base.text(expression)}")
+        if not base.first_value(COUNT_EVENTS):
+            raise InputError("no events found.", source=table.label, code="no-events")
+        manifest: Manifest = {"time_zone": zone}
+        if not has_events:
+            manifest["files"] = {table.name: _describe_table(base, self.log_mapping, table.label)}
+        unchecked = ("the checks of the log doctor, which PostgreSQL does not compute",)
+        return OpenEvents(base, manifest, unchecked if table.is_postgresql else ())
 
     def read_into(self, base: Database) -> OpenEvents:
         """Make the view ``events`` of a database, without bots and duplicates where these are out.
@@ -128,7 +198,11 @@ class Events(ByContent):
         Raises:
             InputError: files that cannot be read; a table without the columns of events.
         """
-        manifest = _create_view(base, self)
+        table = find_warehouse_table(self.log)
+        if table and not needs_file_reader(self.log_mapping):
+            manifest = self._view_of_table(base, attach(base, table), table).manifest
+        else:
+            manifest = _create_view(base, self)
         has_mapping = self.mapping is not None
         zone = self.log_mapping.time_zone if has_mapping else manifest.get("time_zone", "UTC")
         base.use_zone(zone)
@@ -161,7 +235,16 @@ class OpenEvents:
     @property
     def kinds(self) -> set[str]:
         """The kinds of events in the log."""
-        return set(self.base.rows("SELECT DISTINCT kind FROM events")["kind"])
+        return kinds_of(self.base)
+
+
+def kinds_of(base: Database) -> set[str]:
+    """The kinds of events in the view ``events``, and `PRICED` if a purchase has a value."""
+    kinds = base.rows(
+        f"SELECT DISTINCT CASE WHEN kind = 'purchase' AND value IS NOT NULL THEN {quote_text(PRICED)} ELSE "
+        "kind END AS kind FROM events"
+    )["kind"]
+    return {*kinds, *(["purchase"] if PRICED in kinds else [])}
 
 
 def _short_repr(log: object) -> str:
@@ -174,6 +257,29 @@ def _short_repr(log: object) -> str:
         return repr([str(path) for path in log])
     shape = getattr(log, "shape", None)
     return f"<table of {count_noun(shape[0], 'row')}>" if shape else f"<{type(log).__name__}>"
+
+
+def _describe_table(base: Database, mapping: LogMapping, label: str) -> IngestedFile:
+    """A table of a database as an entry of a manifest: its actions without a kind, and states."""
+    actions = base.rows(
+        "SELECT action, count(*) AS events FROM events WHERE kind = 'other' GROUP BY 1 ORDER BY 2 DESC, 1"
+    )
+    unmapped = {
+        action: events
+        for action, events in actions.iter_rows()
+        if normalize_action(action) not in mapping.kinds and not re.search(SURVEY_PATTERN, action.lower())
+    }
+    return {
+        "file": label,
+        "part": "",
+        "kinds": {},
+        "first": None,
+        "last": None,
+        "ranks": [],
+        "problems": [],
+        "unmapped": unmapped,
+        "states": "state" in mapping.columns,
+    }
 
 
 def _create_view(base: Database, events: Events) -> Manifest:

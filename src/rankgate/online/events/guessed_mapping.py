@@ -13,7 +13,8 @@ from itertools import product
 from typing import Any
 
 from rankgate.data.column_names import match_columns
-from rankgate.data.guessed_column_names import column_of_fields, name_fit
+from rankgate.data.guessed_column_names import column_of_fields, mapping_lines, name_fit
+from rankgate.online.events.event_lists import list_mapping
 
 _SUGGESTIONS = (
     ("add_to_cart", "cart|basket|bag"),
@@ -128,3 +129,41 @@ def action_mapping(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 def _quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
+
+
+_PRESET_COLUMNS = {
+    "ga4": {"event_name", "event_params"},
+    "snowplow": {"collector_tstamp", "domain_userid"},
+    "segment": {"messageId", "event", "properties"},
+}
+"""The columns by which the log of a product is recognized."""
+
+
+def preset_of(columns: Iterable[str]) -> str:
+    """The product whose log has these columns; empty if none is recognized.
+
+    >>> preset_of(["event_date", "event_name", "event_params"]), preset_of(["ts", "action"])
+    ('ga4', '')
+    """
+    names = {*columns}
+    return next((preset for preset, needed in _PRESET_COLUMNS.items() if needed <= names), "")
+
+
+def guess_lines(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The lines of the mapping that the first records of a log suggest; empty if none."""
+    columns = list(records[0]) if records else []
+    return mapping_lines(columns) or list_mapping(records) or action_mapping(records)
+
+
+COUNTED = ("impressions", "clicks")
+"""The columns of a table of counts by query, document and rank."""
+
+
+def names_counts(names: Iterable[str]) -> bool:
+    """True for the columns of a table of impressions and clicks by query, document and rank.
+
+    >>> names_counts(["Query", "SKU", "Position", "Impressions", "Clicks"]), names_counts(["query", "clicks"])
+    (True, False)
+    """
+    lowered_names = {name.lower() for name in names}
+    return lowered_names >= {*COUNTED} and "searches" not in lowered_names

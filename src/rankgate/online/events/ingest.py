@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -20,12 +21,24 @@ from rankgate.core.declare.flag_words import FLAG_WORDS
 from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.codec import fits
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.guessed_column_names import mapping_lines
-from rankgate.online.events.event_lists import list_mapping
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
-from rankgate.online.events.event_sql import PROBLEMS, Privacy, copy_events, stage_events, write_events
+from rankgate.online.events.event_sql import (
+    PROBLEMS,
+    Privacy,
+    copy_events,
+    link_searches,
+    stage_events,
+    write_events,
+)
 from rankgate.online.events.event_table import SURVEY_PATTERN
-from rankgate.online.events.guessed_mapping import MAX_ACTIONS, OTHER_KIND, action_mapping, kind_lines
+from rankgate.online.events.guessed_mapping import (
+    MAX_ACTIONS,
+    OTHER_KIND,
+    guess_lines,
+    kind_lines,
+    names_counts,
+    preset_of,
+)
 from rankgate.online.events.log_files import (
     UBI,
     LogFile,
@@ -116,17 +129,25 @@ def refuse_unusable(
         problem = f"no event has a kind; actions are {format_actions(actions)}: {advice}."
     else:
         records = first_records(base, log_file, mapping)
-        record = records[0] if records else {}
-        columns = list(record)
+        columns = list(records[0]) if records else []
         read_as = "of User Behavior Insights" if mapping.ubi else "of this mapping"
         if mapping.ubi:
-            suggestions = mapping_lines(columns) or list_mapping(record) or action_mapping(records)
-        suggestions += ("and run the command again with --mapping log.toml",) * bool(suggestions)
+            suggestions = guess_lines(records)
+        if names_counts(columns):  # no log, but judgments can be learned from it
+            suggestions = (f"rankgate online judgments {quote(log_file.label)} -o qrels.csv",)
+        elif preset := preset_of(columns):
+            suggestions = (f"--mapping {preset}",)
+        elif suggestions:
+            suggestions += ("and run the command again with --mapping log.toml",)
+        else:
+            suggestions = (f"rankgate online map {quote(log_file.label)} -o log.toml",)
         problem = (
             f"none of {count_noun(unreadable, 'record')} is an event {read_as}; map the columns with "
             f"--mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}."
         )
-        if suggestions:
+        if names_counts(columns):
+            problem = "a table of counts, which has no events; judgments can be learned from it:"
+        elif len(suggestions) > 1:
             problem = f"{problem[:-1]}; if this guess is right, save it as log.toml:"
     raise InputError(problem, source=log_file.label, code="no-usable-events", suggestions=suggestions)
 
@@ -175,8 +196,8 @@ def ingest(
             same contents is read once.
         folder: the folder for the events: a Parquet file for each file of the log, and
             ``events.json``.
-        mapping: a TOML file with the columns of the logs; without it they are UBI (User Behavior
-            Insights).
+        mapping: a TOML file with the columns of the logs, or a product: ga4, segment, snowplow;
+            without it they are UBI (User Behavior Insights).
         rank_base: the rank at which the log begins to count; found out by default.
         privacy: the treatment of the words of queries and of the ids of users; all are kept by
             default.
@@ -212,6 +233,8 @@ def ingest_files(
         "privacy": privacy.to_dict(),
         "mapping": _hash_of(mapping),
         "time_zone": mapping.time_zone,
+        **({"dimensions": list(mapping.dimensions)} if mapping.dimensions else {}),
+        **({"kpis": mapping.kpis.values["kpis"]} if mapping.kpis else {}),
     }
     known_files = _read_manifest(folder, settings)
     folder.mkdir(parents=True, exist_ok=True)
@@ -258,14 +281,14 @@ def _read_manifest(folder: Path, settings: Manifest) -> dict[str, IngestedFile]:
 
 
 def _hash_of(mapping: LogMapping) -> str:
-    left_out = {"zone_declared"}
-    left_out |= {
-        name for name in ("lists", "time_format") if not getattr(mapping, name)
-    }  # as in earlier folders
+    left_out = {"zone_declared", "kpis"}
+    later_fields = ("lists", "time_format", "last_search", "dimensions", "preset")
+    left_out |= {name for name in later_fields if not getattr(mapping, name)}  # as in earlier folders
     if not mapping.flags and mapping.flag_words == FLAG_WORDS:
         left_out.add("flag_words")  # as in folders of before
     values = {name: value for name, value in vars(mapping).items() if name not in left_out}
-    text = json.dumps([mapping.ubi, *map(str, values.values())])
+    texts = [str(value).replace(", quantity='', actions=()", "") for value in values.values()]
+    text = json.dumps([mapping.ubi, *texts])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -283,6 +306,8 @@ def _ingest_file(
     load_log(base, log_file, mapping)
     stage_events(base, mapping)
     refuse_unclear_flags(base, log_file, mapping)
+    if mapping.last_search:
+        link_searches(base, sha256)
     ranks = _rank_bases(base, mapping.rank_base if rank_base is None else rank_base)
     _refuse_other_base(log_file, ranks, known_files)
     part_path = _part_path(folder, sha256)

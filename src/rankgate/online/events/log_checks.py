@@ -5,6 +5,7 @@ A check declares the faults that it finds in a log, and the figures that these m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal
 
@@ -378,32 +379,32 @@ CHECKS = Registry(
 )
 """Checks by code."""
 
-VIEWS = (
-    (
+VIEWS: Mapping[str, str] = {
+    "known_searches": (
         "CREATE OR REPLACE TEMP TABLE known_searches AS SELECT query_event_id, "
         'coalesce(min("at") FILTER (WHERE kind = \'search\'), min("at")) AS "at" FROM events WHERE '
         "query_event_id IS NOT NULL AND kind IN ('search', 'impression') GROUP BY 1"
     ),
-    (
+    "lists": (
         "CREATE OR REPLACE TEMP TABLE lists AS SELECT query_event_id, min(rank) AS least, count(*) AS shown, "
         "max(page) AS page FROM events WHERE kind = 'impression' AND query_event_id IS NOT NULL GROUP BY 1"
     ),
-    (
+    "busy": (
         "CREATE OR REPLACE TEMP TABLE busy AS SELECT session, count(DISTINCT query_event_id) FILTER (WHERE "
         "kind IN ('search', 'impression')) AS searches, count(*) AS events, count(DISTINCT "
         '"user") AS users, epoch(max("at") - min("at")) AS seconds FROM events WHERE session IS NOT NULL '
         "GROUP BY 1"
     ),
-    (
+    "answers": (
         "CREATE OR REPLACE TEMP VIEW answers AS SELECT * FROM events WHERE kind = 'other' AND value IS NOT "
         f"NULL AND regexp_matches(lower(action), '{SURVEY_PATTERN}')"
     ),
-    (
-        "CREATE OR REPLACE TEMP VIEW stock AS SELECT doc_id, count(DISTINCT variant) FILTER (WHERE kind = "
+    "stock": (
+        "CREATE OR REPLACE TEMP TABLE stock AS SELECT doc_id, count(DISTINCT variant) FILTER (WHERE kind = "
         "'impression') AS variants, min(\"at\") FILTER (WHERE kind = 'purchase') AS first_sold, max(\"at\") "
         "FILTER (WHERE kind = 'impression') AS last_shown, (SELECT "
         'max("at") FROM events) AS until FROM events WHERE doc_id IS NOT NULL AND variant IS NOT NULL AND '
         "kind IN ('impression', 'purchase') GROUP BY doc_id"
     ),
-)
+}
 """The tables and views that checks read, made once from ``events``."""

@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +27,9 @@ from rankgate.core.output_files import suffix_of
 from rankgate.data.formats import registry
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
-from rankgate.online.events.event_lists import EventList, read_event_lists
-from rankgate.online.events.event_table import ACTIONS, KINDS, UBI_ACTIONS
+from rankgate.data.text.json_text import read_document
+from rankgate.online.events.event_lists import EventList, normalize_action, read_event_lists
+from rankgate.online.events.event_table import ACTIONS, COLUMNS, DIMENSION, KINDS, SLICES, UBI_ACTIONS
 from rankgate.online.log_database import quote_identifier, quote_text
 
 if TYPE_CHECKING:
@@ -62,6 +64,13 @@ FIELDS = (
 ``response_ids`` the list of them; ``seconds`` is the value of a dwell."""
 
 _ERROR_CODE = "invalid-mapping"
+PRESETS = ("ga4", "segment", "snowplow", "ubi")
+"""The products whose logs have a mapping: a file of the folder ``presets``."""
+
+
+def preset_text(name: str) -> str:
+    """The mapping of a product, as TOML."""
+    return (Path(__file__).parent / "presets" / f"{name}.toml").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,10 @@ class LogMapping:
         lists: the lists in each record whose elements are events, by their kind.
         time_format: the format of times that are neither ISO 8601 nor numbers, as ``%d.%m.%Y``; empty
             if they need none.
+        last_search: true if events without a search belong to the last one of their session.
+        dimensions: the columns of each dimension, by which figures can be divided.
+        preset: true if the columns are those of a product, which a log may lack.
+        kpis: the file, if it declares KPIs in tables ``[[kpis]]``.
     """
 
     columns: Mapping[str, tuple[str, ...]]
@@ -99,6 +112,16 @@ class LogMapping:
     flag_words: Mapping[str, bool] = field(default_factory=lambda: FLAG_WORDS)
     lists: Mapping[str, EventList] = field(default_factory=dict)
     time_format: str = ""
+    last_search: bool = False
+    dimensions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    preset: bool = False
+    kpis: TomlFile | None = None
+
+    @property
+    def fields(self) -> dict[str, tuple[str, ...]]:
+        """The columns of all fields, dimensions included."""
+        dimensions = {f"{DIMENSION}{name}": columns for name, columns in self.dimensions.items()}
+        return {**dict.fromkeys(FIELDS, ()), **self.columns, **dimensions}
 
 
 _ATTRIBUTES = "event_attributes"
@@ -140,7 +163,7 @@ UBI = LogMapping(
 
 
 def read_mapping(path: str | Path) -> LogMapping:
-    """Read a mapping from a TOML file: ``[log]``, ``[columns]``, ``[kinds]``, ``[flags]``, ``[lists]``.
+    """Read a mapping from a TOML file; the name of a preset stands for its file.
 
     Without ``[columns]`` the columns are those of User Behavior Insights, and ``[kinds]`` adds to
     its actions.
@@ -148,19 +171,34 @@ def read_mapping(path: str | Path) -> LogMapping:
     Raises:
         InputError: an unknown key, or a value that does not fit; with its line.
     """
-    toml = TomlFile.read(path, code=_ERROR_CODE)
-    toml.check_keys(toml.values, ("log", "columns", "kinds", "flags", "lists"))
+    if str(path) in PRESETS and not Path(path).exists():
+        return replace(parse_mapping(preset_text(str(path)), str(path)), preset=True)
+    return _make_mapping(TomlFile.read(path, code=_ERROR_CODE))
+
+
+def parse_mapping(text: str, source: str) -> LogMapping:
+    """Read a mapping from the text of a TOML file.
+
+    Raises:
+        InputError: as `read_mapping`.
+    """
+    return _make_mapping(TomlFile.parse(text, source, code=_ERROR_CODE))
+
+
+def _make_mapping(toml: TomlFile) -> LogMapping:
+    toml.check_keys(toml.values, ("log", "columns", "kinds", "flags", "lists", "dimensions", "kpis"))
     log = toml.values.get("log", {})
-    toml.check_keys(log, ("format", "time_zone", "time_format", "rank_base", "kind"), "log")
+    log_keys = ("format", "time_zone", "time_format", "rank_base", "kind", "last_search")
+    toml.check_keys(log, log_keys, "log")
     columns = toml.values.get("columns", {})
     toml.check_keys(columns, FIELDS, "columns")
     if not columns and ("columns" in toml.values or not toml.values):
         raise toml.error("[columns] names no column; name at least query and doc_id.", "columns")
     columns_by_field = {
-        name: _column_names(toml, name, value) for name, value in columns.items()
+        name: _column_names(toml, "columns", name, value) for name, value in columns.items()
     } or UBI.columns
     kinds = {
-        re.sub("[- ]", "_", action.lower()): kind
+        normalize_action(action): kind
         for kind, actions in toml.values.get("kinds", {}).items()
         for action in _action_names(toml, kind, actions)
     }
@@ -191,7 +229,21 @@ def read_mapping(path: str | Path) -> LogMapping:
         flag_words,
         read_event_lists(toml, KINDS),
         log.get("time_format", ""),
+        log.get("last_search", False),
+        _dimensions(toml),
+        kpis=toml if "kpis" in toml.values else None,
     )
+
+
+def _dimensions(toml: TomlFile) -> dict[str, tuple[str, ...]]:
+    dimensions = toml.values.get("dimensions", {})
+    if not isinstance(dimensions, dict):
+        raise toml.error("[dimensions] is a table of names and their columns.", "dimensions")
+    for name in dimensions:
+        if not re.fullmatch(r"[^\W\d]\w*", name) or name in (*COLUMNS, *SLICES):
+            problem = f"no dimension can be called {name!r}; a name is a word such as country."
+            raise toml.error(problem, "dimensions", name)
+    return {name: _column_names(toml, "dimensions", name, value) for name, value in dimensions.items()}
 
 
 _DECLARED_WORDS = {"yes": True, "no": False}
@@ -207,6 +259,8 @@ def _flag_words(toml: TomlFile, name: str, value: object) -> list[object]:
 def _check_log(toml: TomlFile, log: JsonObject, columns: JsonObject) -> None:
     from zoneinfo import ZoneInfo
 
+    if not isinstance(log.get("last_search", False), bool):
+        raise toml.error("last_search is true or false.", "log", "last_search")
     if log.get("rank_base") not in (None, 0, 1):
         raise toml.error("rank_base is 0 or 1.", "log", "rank_base")
     if log.get("format", "jsonl") not in ("jsonl", "csv", "parquet"):
@@ -240,10 +294,10 @@ def _action_names(toml: TomlFile, kind: str, actions: object) -> list[str]:
     return names
 
 
-def _column_names(toml: TomlFile, name: str, value: object) -> tuple[str, ...]:
+def _column_names(toml: TomlFile, table: str, name: str, value: object) -> tuple[str, ...]:
     names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
-        raise toml.error(f"{name} is the name of a column, or a list of them.", "columns", name)
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) and n for n in names):
+        raise toml.error(f"{name} is the name of a column, or a list of them.", table, name)
     return tuple(names)
 
 
@@ -309,10 +363,14 @@ def list_log_files(logs: Source | Sequence[Source], folder: Path) -> list[LogFil
 
 
 def _log_file(origin: InputFile, name: str | None, target: Path) -> LogFile:
-    """A file that DuckDB reads: the file itself, or its table as Parquet."""
+    """A file that DuckDB reads: the file itself, its table as Parquet, or its JSON list as lines."""
     if origin.path is None or not origin.path.is_file():
         raise InputError("there is no such file.", source=origin.label, code="cannot-read")
     form = "" if name is None else {"tsv": "csv"}.get(name, name)
+    if form in ("", "jsonl") and origin.head().lstrip()[:1] == b"[":
+        lines = target.with_suffix(".jsonl")
+        lines.write_text("".join(f"{json.dumps(record)}\n" for record in read_document(origin)))
+        return LogFile(lines, origin.label, "jsonl")
     if form in _READ_BY_DUCKDB or (not form and not _is_other_table(origin)):
         return LogFile(origin.path, origin.label, form)
     table_input, table_format = registry.open_table(origin if name is None else f"{name}:{origin.label}")
@@ -367,7 +425,10 @@ def first_records(base: Database, file: LogFile, mapping: LogMapping) -> list[Js
     else:
         options = ", all_varchar=true" if kind == "csv" else ""
         reader = f"read_{kind}({quote_text(str(file.path))}{options})"
-        lines = base.rows(f"SELECT to_json(record)::VARCHAR FROM {reader} AS record LIMIT {_FIRST_RECORDS}")
+        with _errors_of_file(file, kind):
+            lines = base.rows(
+                f"SELECT to_json(record)::VARCHAR FROM {reader} AS record LIMIT {_FIRST_RECORDS}"
+            )
     return [record for line in lines.to_series() if isinstance(record := json.loads(line), dict)]
 
 
@@ -378,16 +439,23 @@ def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
         InputError: a file that cannot be read as its format, such as UTF-16 or an archive; a
             column that it does not have.
     """
-    import duckdb
-
     kind = format_of(file, mapping)
-    if problem := registry.unsupported_problem(InputFile(file.path).head()):
-        raise InputError(problem, source=file.label, code="cannot-read")
-    try:
+    with _errors_of_file(file, kind):
         if kind == "jsonl":
             _load_json_lines(base, file.path, mapping)
         else:
             _load_table(base, file, mapping, kind)
+
+
+@contextmanager
+def _errors_of_file(file: LogFile, kind: str) -> Iterator[None]:
+    """Turn errors of the database into errors that name the file."""
+    import duckdb
+
+    if problem := registry.unsupported_problem(InputFile(file.path).head()):
+        raise InputError(problem, source=file.label, code="cannot-read")
+    try:
+        yield
     except InputError as error:  # the database's error does not name the file
         raise InputError(error.problem, source=file.label, code=error.code) from None
     except duckdb.Error as error:
@@ -399,8 +467,10 @@ def load_log(base: Database, file: LogFile, mapping: LogMapping) -> None:
 def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
     """Load one JSON record per line; also bulk files of OpenSearch and ``index<TAB>json``."""
     base.run(
-        "CREATE OR REPLACE TEMP TABLE lines AS SELECT row_number() OVER () AS number, CASE WHEN line LIKE "
-        "'{%' THEN line ELSE regexp_replace(line, '^[^{]*\t\\s*', '') END AS line FROM "
+        "CREATE OR REPLACE TEMP TABLE lines AS SELECT row_number() OVER () AS number, CASE WHEN NOT line "
+        "LIKE '{%' THEN regexp_replace(line, '^[^{]*\t\\s*', '') WHEN line LIKE '%\"_source\"%' AND "
+        "json_valid(line) THEN coalesce(json_extract(line, '$._source')::VARCHAR, line) ELSE line END AS "
+        "line FROM "
         f"read_csv({quote_text(str(path))}, columns={{'line': 'VARCHAR'}}, delim='\x01', quote='', "
         f"escape='', header=false, auto_detect=false, new_line='\\n', max_line_size={_MAX_LINE_LENGTH}, "
         f"null_padding=true, strict_mode=false, store_rejects=true)"
@@ -413,11 +483,14 @@ def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
     if rejected := base.first_value("SELECT count(*) FROM gaps"):
         shift = " + (SELECT count(*) FROM gaps WHERE kept < number)"
     base.run("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
-    paths = list(dict.fromkeys(path for path in _column_paths(mapping) if path))
+    mapped_paths = dict.fromkeys(path for path in _column_paths(mapping) if path)
+    paths = list(dict.fromkeys(_KEYED.sub("", path) for path in mapped_paths))
     json_paths = ", ".join(quote_text(_json_path(path)) for path in [*paths, "index", "create"])
-    sql_of_path = {path: f"found[{index}]" for index, path in enumerate(paths, 1)}
+    sql_of_path = {
+        path: _element_sql(path, f"found[{paths.index(_KEYED.sub('', path)) + 1}]") for path in mapped_paths
+    }
     container_mark = f"coalesce(found[{len(paths) + 1}], found[{len(paths) + 2}])"
-    texts = ", ".join(f"{_field_sql(name, mapping, sql_of_path)} AS f_{name}" for name in FIELDS)
+    texts = _fields_sql(mapping, sql_of_path)
     flags = _flag_columns_sql(mapping, sql_of_path) + _list_columns_sql(mapping, sql_of_path)
     base.run(
         f"CREATE OR REPLACE TEMP VIEW raw AS SELECT number{shift} AS source_line, {texts}, {flags}"
@@ -429,12 +502,41 @@ def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
         "CREATE OR REPLACE TEMP TABLE counts AS SELECT (SELECT count(*) FROM lines) + "
         f"{rejected} AS lines, {rejected} AS undecoded"
     )
+    if not (mapping.ubi or mapping.preset):
+        _refuse_missing_keys(base, mapping, path)
+
+
+_CHECKED_RECORDS = 10_000  # before all records are searched for a path
+
+
+def _refuse_missing_keys(base: Database, mapping: LogMapping, path: Path) -> None:
+    """Refuse a mapping with a path that no record has; a null is a value of a record that has it."""
+    mapped = dict(_mapped_columns(mapping))
+    texts = {name: f"f_{name}" for name in mapping.fields} | {name: f"text_{name}" for name in mapping.flags}
+    columns = {name: quote_identifier(texts.get(name, f"list_{name}")) for name in mapped}
+    sums = ", ".join(f"bool_or({column} IS NOT NULL)" for column in columns.values())
+    first_rows = f"(SELECT * FROM raw WHERE NOT invalid LIMIT {_CHECKED_RECORDS})"
+    has_value = base.rows(f"SELECT {sums} FROM {first_rows}").row(0)
+    is_object = "json_valid(line) AND json_type(line) = 'OBJECT'"
+    for (name, paths), is_present in zip(mapped.items(), has_value, strict=True):
+        steps = [quote_text(_json_path(_KEYED.sub("", path))) for path in paths]
+        exists = " OR ".join(f"json_exists(line, {step})" for step in steps)
+        if is_present is False and not base.first_value(
+            f"SELECT bool_or(CASE WHEN {is_object} THEN {exists} END) FROM lines"
+        ):
+            keys = base.rows(
+                f"SELECT DISTINCT unnest(json_keys(line)) FROM (SELECT line FROM lines WHERE {is_object} "
+                f"LIMIT {_FIRST_RECORDS})"
+            )
+            raise _missing_column(name, paths, sorted(keys.to_series()), str(path))
 
 
 def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -> None:
     path_sql = quote_text(str(file.path))
-    source = f"read_parquet({path_sql}, file_row_number=true)"
+    source, has_decimal_commas = f"read_parquet({path_sql}, file_row_number=true)", False
     if kind == "csv":
+        sniffed = f"SELECT Delimiter FROM sniff_csv({path_sql}, sample_size=2048)"
+        has_decimal_commas = base.first_value(sniffed) == ";"
         source = (
             f"read_csv({path_sql}, all_varchar=true, header=true, store_rejects=true, null_padding=false, "
             f"max_line_size={_MAX_LINE_LENGTH}, sample_size=2048)"
@@ -442,9 +544,9 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
     types = dict(base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name", "column_type"].iter_rows())
     columns = list(types)
     sql_of_path = {path: _column_sql(path, types) for path in _column_paths(mapping)}
-    if not mapping.ubi:
+    if not (mapping.ubi or mapping.preset):
         _refuse_missing(mapping, sql_of_path, file, columns)
-    texts = ", ".join(f"{_field_sql(name, mapping, sql_of_path)} AS f_{name}" for name in FIELDS)
+    texts = _fields_sql(mapping, sql_of_path, has_decimal_commas=has_decimal_commas)
     number = "file_row_number + 1" if kind == "parquet" else "row_number() OVER () + 1"
     base.run(
         f"CREATE OR REPLACE TEMP VIEW raw AS SELECT {number} AS source_line, {texts}, "
@@ -457,29 +559,54 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
 def _refuse_missing(
     mapping: LogMapping, sql_of_path: dict[str, str], file: LogFile, columns: list[str]
 ) -> None:
-    names = [
-        *mapping.columns.items(),
-        *((kind, (column,)) for kind, column in mapping.flags.items()),
-        *((kind, (elements.column,)) for kind, elements in mapping.lists.items()),
-    ]
-    for name, alternatives in names:
-        if all(path not in sql_of_path for alternative in alternatives for path in alternative.split("+")):
-            continue
-        if all(
-            sql_of_path[path] == "NULL" for alternative in alternatives for path in alternative.split("+")
-        ):
-            problem = (
-                f"there is no column {' or '.join(alternatives)} for {name}; the columns are "
-                f"{', '.join(columns)}."
-            )
-            raise InputError(problem, source=file.label, code="missing-column")
+    for name, paths in _mapped_columns(mapping):
+        if all(path in sql_of_path and sql_of_path[path] == "NULL" for path in paths):
+            raise _missing_column(name, paths, columns, file.label)
+
+
+def _mapped_columns(mapping: LogMapping) -> Iterator[tuple[str, list[str]]]:
+    """The paths of each field, flag and list that a mapping names."""
+    for name, alternatives in mapping.fields.items():
+        if alternatives:
+            yield name, [path for alternative in alternatives for path in alternative.split("+")]
+    for kind, column in mapping.flags.items():
+        yield kind, [column]
+    for kind, elements in mapping.lists.items():
+        yield kind, [elements.column]
+
+
+def _missing_column(name: str, paths: Sequence[str], columns: Sequence[str], label: str) -> InputError:
+    problem = f"there is no column {' or '.join(paths)} for {name}; the columns are {', '.join(columns)}."
+    return InputError(problem, source=label, code="missing-column")
 
 
 def _column_paths(mapping: LogMapping) -> list[str]:
-    joined_paths = [joined_path for names in mapping.columns.values() for joined_path in names]
-    return [
-        path for joined_path in [*joined_paths, *mapping.flags.values()] for path in joined_path.split("+")
-    ] + [elements.column for elements in mapping.lists.values()]
+    return [path for _, paths in _mapped_columns(mapping) for path in paths]
+
+
+_KEYED = re.compile(r"\[[^\]]*\].*")
+
+
+def _element_sql(path: str, text: str) -> str:
+    """SQL of ``list[0].key``, or of the value with a key in a list of keys and values: ``params[term]``.
+
+    The value of an object with one member is that member, as in ``{"string_value": "tv"}``.
+    """
+    match = _KEYED.search(path)
+    if not match:
+        return text
+    key, _, inner_path = match[0][1:].partition("]")
+    array = f"CASE WHEN json_valid({text}) THEN {text} END"
+    if key.isdigit():
+        return f"json_extract_string({array}, {quote_text(f'$[{key}]' + inner_path)})"
+    elements = f"from_json(CASE WHEN json_type({array}) = 'ARRAY' THEN {array} END, '[\"JSON\"]')"
+    name = "coalesce(e->>'$.key', e->>'$.name')"
+    element = f"[e FOR e IN {elements} IF {name} = {quote_text(key)}][1]"
+    if inner_path:
+        return f"json_extract_string({element}, {quote_text('$' + inner_path)})"
+    value = f"json_extract({element}, '$.value')"
+    members = f"[m FOR m IN json_extract_string({value}, '$.*') IF m IS NOT NULL]"
+    return f"CASE WHEN json_type({value}) = 'OBJECT' THEN {members}[1] ELSE {value}->>'$' END"
 
 
 def _json_path(path: str) -> str:
@@ -488,6 +615,9 @@ def _json_path(path: str) -> str:
 
 def _column_sql(path: str, types: Mapping[str, str]) -> str:
     """SQL of a column, of a part of a nested column, or of a part of a column with JSON."""
+    if path not in types and _KEYED.search(path):
+        list_sql = _column_sql(_KEYED.sub("", path), types)
+        return list_sql if list_sql == "NULL" else _element_sql(path, list_sql)
     if path in types:
         is_nested = types[path].endswith("]") or types[path].startswith(("STRUCT", "MAP"))
         column = quote_identifier(path)
@@ -500,10 +630,26 @@ def _column_sql(path: str, types: Mapping[str, str]) -> str:
     return "NULL"
 
 
+_DECIMALS = ("value", "latency_ms", "seconds")
+
+
+def _fields_sql(mapping: LogMapping, sql_of_path: dict[str, str], *, has_decimal_commas: bool = False) -> str:
+    """SQL of all fields as texts, in columns ``f_NAME``; columns between semicolons have decimal commas."""
+    texts = {name: _field_sql(name, mapping, sql_of_path) for name in mapping.fields}
+    if has_decimal_commas:
+        for name in _DECIMALS:
+            text = texts[name]
+            texts[name] = (
+                f"CASE WHEN regexp_full_match({text}, '-?[0-9.]*,[0-9]+') THEN replace(replace({text}, '.', "
+                f"''), ',', '.') ELSE {text} END"
+            )
+    return ", ".join(f"{text} AS {quote_identifier(f'f_{name}')}" for name, text in texts.items())
+
+
 def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
     """SQL of a field as text: the first of its columns that is not empty."""
     parts = []
-    for alternative in mapping.columns.get(name, ()):
+    for alternative in mapping.fields[name]:
         texts = [f"nullif({sql_of_path[path]}, '')" for path in alternative.split("+")]
         parts.append(texts[0] if len(texts) == 1 else f"({' || chr(31) || '.join(texts)})")
     return f"coalesce({', '.join([*parts, 'NULL'])})" if parts else "CAST(NULL AS VARCHAR)"

@@ -50,3 +50,5 @@ class Manifest(TypedDict, total=False):
     mapping: str
     time_zone: str
     files: dict[str, IngestedFile]
+    dimensions: list[str]
+    kpis: list[dict[str, Any]]

@@ -207,16 +207,25 @@ def daily_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
 def segments_table(units: Units, comparison: ArmComparison) -> pl.DataFrame:
     """Differences within segments; p is corrected by Benjamini-Hochberg over all segments.
 
-    ``p_differ`` is that of Cochran's Q: Σ (delta − weighted mean)² / se² against chi-squared.
+    ``p_differ`` is that of Cochran's Q, Σ (delta − weighted mean)² / se² against chi-squared,
+    corrected by Holm over all columns of segments, metrics and arms.
     """
-    rows: list[dict[str, Json]] = []
+    groups: list[list[dict[str, Json]]] = []
     method = replace(comparison.method, resamples=0)
     for segment in units.segments:
         for measure in comparison.measures:
             if measure.name in comparison.why:
                 continue
-            for arm in comparison.treatments:
-                rows += _segment_rows(units, measure, (segment, arm), comparison.control, method)
+            groups += [
+                _segment_rows(units, measure, (segment, arm), comparison.control, method)
+                for arm in comparison.treatments
+            ]
+    groups = [group for group in groups if group]
+    first_p = [np.nan if (p := group[0].get("p_differ")) is None else p for group in groups]
+    for group, p in zip(groups, correct(np.array(first_p, float), "holm"), strict=True):
+        for row in group:
+            row["p_differ"] = _null_if_not_finite(float(p))
+    rows = [row for group in groups for row in group]
     corrected = correct(np.array([row["p_raw"] for row in rows], float), "bh")
     for row, p in zip(rows, corrected, strict=True):
         row["p_value"] = float(p)

@@ -55,6 +55,7 @@ from rankgate.online.experiments.units import (
     read_units_from_events,
     reasons_without_figures,
 )
+from rankgate.online.indicators.own_kpis import declare_kpis
 
 if TYPE_CHECKING:
     from rankgate.online.events.events import EventsLike
@@ -321,11 +322,12 @@ def ab(
         measures = tuple(measure_from_column(name, tuple(down)) for name in names)
         units = read_units_from_table(cast("UnitsLike", data), measures, design)
     else:
+        events = Events.of(data)
+        declare_kpis(events)
         try:
             measures = tuple(measure_from_kpi(name) for name in names)
         except UsageError as error:
             raise _table_of_units_error(data, names) or error from None
-        events = Events.of(data)
         if despite:
             events = replace(events, despite=True)
         units, reasons, zone = _units_of_events(events, measures, design)

@@ -185,7 +185,11 @@ SEGMENTS = Columns(
     Column("high", pl.Float64, "the high end of the interval of delta"),
     P_RAW,
     Column("p_value", pl.Float64, "the p-value after the correction", _format_p_value, header="p (BH)"),
-    Column("p_differ", pl.Float64, "the p-value of the test whether segments differ"),
+    Column(
+        "p_differ",
+        pl.Float64,
+        "the p-value of the test whether segments differ, corrected by Holm over segments, metrics and arms",
+    ),
 )
 AGAINST_ITSELF = Columns(
     "One row per metric: random halves of the control.",

@@ -30,6 +30,7 @@ from rankgate.online.experiments.units import (
     reasons_without_figures,
 )
 from rankgate.online.indicators.kpi_catalogue import KPIS as CATALOGUE
+from rankgate.online.indicators.own_kpis import declare_kpis
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -81,8 +82,9 @@ def plan(
     unit, test = Design.of(design).unit_of_events, test or ExperimentTest()
     if any(not 0 < share < 1 for share in shares):
         raise UsageError("a share of the traffic is between 0 and 1.", code="invalid-share")
-    measures = [measure_from_kpi(name) for name in (kpis or CATALOGUE)]
     events = Events.of(events)
+    own_names = [kpi.name for kpi in declare_kpis(events)]
+    measures = [measure_from_kpi(name) for name in (kpis or [*CATALOGUE, *own_names])]
     with events.open() as log:
         reasons = reasons_without_figures(log, measures, events)
         planned = [
@@ -163,6 +165,8 @@ class _Curve:
 def _has_unit(measure: Measure, unit: str) -> bool:
     """True if the rows of a KPI have this unit."""
     table = measure.kpi.table if measure.kpi else ""
+    if table == "people":
+        return unit == "user"
     return unit != "query" or table in {"searches", "clicks", "events"}
 
 

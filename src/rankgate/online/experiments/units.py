@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -217,7 +217,8 @@ def reasons_without_figures(log: OpenEvents, measures: Sequence[Measure], events
         events: the settings of the log's reader; figures that faults forbid are computed if it
             requests them.
     """
-    diagnosis = diagnose_events(log.base, log.manifest)
+    subjects = {subject for measure in measures if measure.kpi for subject in measure.kpi.made_of}
+    diagnosis = diagnose_events(log.base, log.manifest, subjects=subjects)
     kinds = log.kinds
     reasons = {}
     for measure in measures:
@@ -271,7 +272,7 @@ def read_units_from_events(
             before[measure.name] = earlier_sums.group_by("unit").agg(
                 in_row_order(pl.col("value", "per")).sum()
             )
-    logged = _logged_counts(log_tables, arms, unit, start, end) if variants else None
+    logged = _logged_counts(log_tables, unit, start, end) if variants else None
     label = "the log"
     return Units(arms, rows, before, len(crossed), logged, tuple(segments), label, first_few(crossed))
 
@@ -296,7 +297,7 @@ def _read_arms(
 ) -> tuple[pl.DataFrame, pl.Series]:
     rows = log_tables.rows
     variant = rows.variant if variants else search_tables.load_ibis().literal("all")
-    more = {name: rows.attributes.cast("json")[name].str for name in segments}
+    more = {name: search_tables.attribute_text(rows, name) for name in segments}
     assigned = rows.select(
         unit=rows[UNIT_COLUMNS[unit]], variant=variant, day=rows.at.cast("timestamp").date(), **more
     )
@@ -316,8 +317,8 @@ def _read_arms(
 
 
 def _collect(log_tables: KpiTables, expression: object) -> pl.DataFrame:
-    sql = search_tables.load_ibis().to_sql(expression, dialect="duckdb")
-    return log_tables.base.rows(str(sql)).with_columns(pl.col("day").cast(pl.Date))
+    base = log_tables.base
+    return base.rows(base.text(expression)).with_columns(pl.col("day").cast(pl.Date))
 
 
 def _kpi_sums(log_tables: KpiTables, measure: Measure, unit: str) -> pl.DataFrame:
@@ -361,21 +362,32 @@ def _read_kpi_sums(log_tables: KpiTables, kpi: Kpi, measure: Measure, unit: str)
     return _collect(log_tables, summed.filter(summed.per > 0))
 
 
-def _logged_counts(
-    log_tables: KpiTables, arms: pl.DataFrame, unit: str, start: date | None, end: date | None
-) -> pl.DataFrame:
-    """Count each kind of event, and each column, that was logged for an arm on a day."""
-    log_tables.base.connection.register("given_arms", arms.select("unit", "variant").to_arrow())
-    column = UNIT_COLUMNS[unit]
+def _logged_counts(log_tables: KpiTables, unit: str, start: date | None, end: date | None) -> pl.DataFrame:
+    """Count each kind of event, and each column, that was logged for an arm on a day.
+
+    Units that were in several arms do not count.
+    """
+    rows = search_tables.events()
+    unit_column = rows[UNIT_COLUMNS[unit]]
+    with_day = rows.mutate(unit=unit_column, day=rows.at.cast("timestamp").date())
+    with_unit = with_day.filter(with_day.unit.notnull() & with_day.at.notnull())
+    assigned = with_unit.filter(with_unit.variant.notnull() & _in_period(with_unit.day, start, end))
+    arms = assigned.group_by("unit").aggregate(arm=assigned.variant.min(), arms=assigned.variant.nunique())
+    counted = with_unit.join(arms.filter(arms.arms == 1), "unit")
+    counted = counted.filter(_in_period(counted.day, start, end))
     kinds = log_tables.base.rows("SELECT DISTINCT kind FROM events ORDER BY 1")["kind"].to_list()
-    counts = [f"count(*) FILTER (WHERE kind = '{kind}') AS \"{kind} events\"" for kind in kinds]
-    counts += [f'count({name}) AS "{name}"' for name in ("rank", "latency_ms", "session")]
-    counts_by_day = log_tables.base.rows(
-        'SELECT a.variant AS variant, CAST("at" AS DATE) AS day, count(DISTINCT '
-        f'e."{column}") AS units, {", ".join(counts)} FROM events e JOIN given_arms a ON e."{column}" = '
-        f'a.unit WHERE "at" IS NOT NULL GROUP BY 1, 2'
-    ).filter(_period_filter(start, end))
-    names = [name for name in counts_by_day.columns if name not in ("variant", "day", "units")]
-    return counts_by_day.unpivot(
-        names, index=["variant", "day", "units"], variable_name="what", value_name="count"
+    counts = {f"{kind} events": counted.count(where=counted.kind == kind) for kind in kinds}
+    counts |= {name: counted[name].count() for name in ("rank", "latency_ms", "session")}
+    grouped = counted.group_by(variant=counted.arm, day=counted.day).aggregate(
+        units=counted.unit.nunique(), **counts
     )
+    return _collect(log_tables, grouped).unpivot(
+        [*counts], index=["variant", "day", "units"], variable_name="what", value_name="count"
+    )
+
+
+def _in_period(day: Any, start: date | None, end: date | None) -> Any:  # noqa: ANN401 - columns of Ibis
+    in_period = search_tables.load_ibis().literal(value=True)
+    if start is not None:
+        in_period &= day >= start
+    return in_period if end is None else in_period & (day <= end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
@@ -23,7 +23,8 @@ class Kpi(Declared):
     is not null. Without any such row the value is null, which is not 0.
 
     Attributes:
-        table: the table that has its rows: searches, clicks, sessions, users or events.
+        table: the table that has its rows: searches, clicks, sessions, users (sessions of known
+            users), people (users) or events.
         of: from the table the expression that is averaged or summed, null where a row does not
             count.
         per: from the table the denominator of a ratio; None for a mean.
@@ -38,9 +39,12 @@ class Kpi(Declared):
             the goal itself needs no other events.
         made_of: the parts that it depends on; a finding of the log doctor that spoils one of these
             blocks it or comes with it.
+        own_columns: the columns that the table gets for this KPI: aggregates over the events of
+            each of its rows.
+        window: the seconds from the first event of a row whose events count; None for all.
     """
 
-    table: Literal["searches", "clicks", "sessions", "users", "events"] = field(kw_only=True)
+    table: Literal["searches", "clicks", "sessions", "users", "people", "events"] = field(kw_only=True)
     of: Callable[[Any], Any] = field(kw_only=True)
     per: Callable[[Any], Any] | None = field(default=None, kw_only=True)
     quantile: float | None = field(default=None, kw_only=True)
@@ -51,6 +55,8 @@ class Kpi(Declared):
     needs: tuple[str, ...] = field(default=(), kw_only=True)
     of_goal: bool = field(default=False, kw_only=True)
     made_of: tuple[Subject, ...] = field(kw_only=True)
+    own_columns: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict, kw_only=True)
+    window: float | None = field(default=None, kw_only=True)
 
     def has_events(self, kinds: Container[str], success: Sequence[str] = ()) -> bool:
         """True if a log has the events that the KPI needs.

@@ -5,8 +5,12 @@ This module declares the KPIs with clicks, sessions, users or events as rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
 from rankgate.core.declare import Registry
-from rankgate.online.events.event_table import SURVEY_PATTERN
+from rankgate.core.errors import UsageError
+from rankgate.online.events.event_table import PRICED, SURVEY_PATTERN
 from rankgate.online.events.log_checks import Subject
 from rankgate.online.indicators import kpis_of_searches
 from rankgate.online.indicators.kpi import Kpi
@@ -223,7 +227,7 @@ OF_SESSIONS = (
         of=lambda t: t.revenue.fill_null(0.0),
         unit="money",
         better="up",
-        needs=("purchase",),
+        needs=(PRICED,),
         made_of=_REVENUE_SUBJECTS,
     ),
     Kpi(
@@ -235,7 +239,7 @@ OF_SESSIONS = (
         cap=0.999,
         unit="money",
         better="up",
-        needs=("purchase",),
+        needs=(PRICED,),
         made_of=_REVENUE_SUBJECTS,
     ),
 )
@@ -307,17 +311,58 @@ OF_EVENTS = (
 )
 
 
-KPIS = Registry(
+class KpiCatalogue(Registry[Kpi]):
+    """The KPIs of rankgate and of plug-ins, and those that the mapping of a log declares.
+
+    A mapping's KPIs are found by their names; they are not among the names that are listed.
+    """
+
+    own: Mapping[str, Kpi] = {}
+
+    @property
+    def catalogue(self) -> set[str]:
+        """The names that a mapping cannot declare."""
+        return {kpi.name for kpi in self.all_objects}
+
+    def declare(self, kpis: Iterable[Kpi]) -> None:
+        """Add KPIs of a mapping; they replace those of equal names of other mappings."""
+        self.own = {**self.own, **{kpi.name: kpi for kpi in kpis}}
+
+    def __getitem__(self, name: str) -> Kpi:
+        return self.own[name] if name in self.own else super().__getitem__(name)
+
+    def find(self, name: str) -> Kpi:
+        """Return the KPI with a name or an alias.
+
+        Raises:
+            UsageError: No KPI has the name; the message gives the nearest.
+        """
+        if name in self.own:
+            return self.own[name]
+        if name not in self and (matches := get_close_matches(name, self.own, 1)):
+            problem = f"no KPI is called {name!r}; did you mean {matches[0]}?"
+            raise UsageError(problem, code="unknown-KPI")
+        return super().find(name)
+
+
+KPIS = KpiCatalogue(
     Kpi, "KPI", (*kpis_of_searches.KPIS, *OF_EVENTS, *OF_CLICKS, *OF_SESSIONS, *OF_USERS), "rankgate.kpis"
 )
 """KPIs by name."""
 
-SLICES = {
-    "day": ("searches", "clicks", "sessions", "users", "events"),
-    "variant": ("searches", "clicks", "sessions", "users", "events"),
-    "application": ("searches", "clicks", "sessions"),
-    "band": ("searches",),
-    "position": ("events",),
-    "page": ("searches",),
-}
-"""The columns that divide figures, and the tables that have them; band is query frequency."""
+
+def format_kpi(name: str, value: float | None) -> str:
+    """A value with its unit.
+
+    >>> (format_kpi("search_ctr", 0.275), format_kpi("mean_click_rank", 2.45),
+    ...  format_kpi("search_ctr", None))
+    ('27.50%', '2.450', '–')
+    """
+    if value is None:
+        return "–"
+    unit = KPIS[name].unit if name in KPIS else ""
+    if unit == "share":
+        return f"{value:.2%}"
+    if unit in ("seconds", "ms"):
+        return f"{value:,.3f} {'s' if unit == 'seconds' else unit}"
+    return f"{value:,.2f}" if unit == "money" else f"{value:,.3f}"

@@ -6,7 +6,8 @@ Tables are computed once; then each table has one aggregation for each way to di
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, cast
 
 import polars as pl
 
@@ -19,34 +20,21 @@ from rankgate.core.present.document_model import Block
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
 from rankgate.data.spark_tables import is_on_spark, run_on_spark
 from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_events
+from rankgate.online.events.event_table import SLICES
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.events.ingest import format_actions, mapping_advice, unmapped_actions
 from rankgate.online.indicators import search_tables
-from rankgate.online.indicators.kpi_catalogue import KPIS, SLICES
+from rankgate.online.indicators.kpi import Kpi
+from rankgate.online.indicators.kpi_catalogue import KPIS, format_kpi
+from rankgate.online.indicators.kpi_segments import SEGMENTS, segment_intervals
+from rankgate.online.indicators.own_kpis import declare_kpis
 from rankgate.online.indicators.search_tables import KpiTables
 from rankgate.online.log_database import Database
 
 if TYPE_CHECKING:
     from rankgate.online.events.diagnosis import Diagnosis
     from rankgate.online.events.manifest import Manifest
-    from rankgate.online.indicators.kpi import Kpi
-
-
-def format_kpi(name: str, value: float | None) -> str:
-    """A value with its unit.
-
-    >>> (format_kpi("search_ctr", 0.275), format_kpi("mean_click_rank", 2.45),
-    ...  format_kpi("search_ctr", None))
-    ('27.50%', '2.450', '–')
-    """
-    if value is None:
-        return "–"
-    unit = KPIS[name].unit if name in KPIS else ""
-    if unit == "share":
-        return f"{value:.2%}"
-    if unit in ("seconds", "ms"):
-        return f"{value:,.3f} {'s' if unit == 'seconds' else unit}"
-    return f"{value:,.2f}" if unit == "money" else f"{value:,.3f}"
+    from rankgate.online.indicators.kpi import Unit
 
 
 VALUES = Columns(
@@ -65,6 +53,9 @@ VALUES = Columns(
 )
 _TOTALS = Columns("One row per KPI.", VALUES, Column("what", pl.String, "what the KPI measures"))
 _MAX_COLUMNS = 6  # KPIs of each divided table
+TABLES = ("events", "searches", "clicks", "sessions", "users", "people")
+"""The tables that KPIs are of."""
+
 _FIRST_KPIS = (
     "search_ctr",
     "zero_result_rate",
@@ -106,6 +97,27 @@ def _slice_tables(result: KpiTable) -> Iterator[Block]:
 
 
 @dataclass(frozen=True)
+class OwnKpi:
+    """What is shown of a KPI that the mapping of the log declares.
+
+    Attributes:
+        name: its name.
+        title: what it measures.
+        unit: the unit of its values.
+        better: ``up`` or ``down``; empty if neither is better.
+    """
+
+    name: str
+    title: str
+    unit: str
+    better: str
+
+
+def _not_computed(_rows: object) -> NoReturn:
+    raise UsageError("a mapping declares this KPI; give it with --mapping.", code="unknown-kpi")
+
+
+@dataclass(frozen=True)
 class KpiTable(Result):
     """KPIs of a log.
 
@@ -118,6 +130,8 @@ class KpiTable(Result):
         last: the time of the last event.
         events: how many there are.
         time_zone: of days.
+        segments: the columns of `SEGMENTS`: intervals of the segments of dimensions.
+        own_kpis: the KPIs that the mapping of the log declares.
     """
 
     kind: ClassVar[str] = "kpi_table"
@@ -127,13 +141,25 @@ class KpiTable(Result):
         "kpi-positions": "rankgate.online.charts.log_charts:positions",
     }
     order: ClassVar[int] = 62
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"values": VALUES}
+    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"values": VALUES, "segments": SEGMENTS}
     headline_text: ClassVar[str] = "{totals.height} KPIs of {events:n event}, {period}"
     layout: ClassVar[Layout] = (
         View("totals", cells=("kpi", "value", "n", "what"), columns=_TOTALS),
         ShownChart("kpi-days", "has_days"),
         ShownChart("kpi-positions", "has_positions"),
         _slice_tables,
+        View(
+            "shown_segments",
+            "segments",
+            ("kpi", "by", "slice", "units", "value", ("low", "high"), "p_differ"),
+            columns=SEGMENTS,
+            varying=("by",),
+        ),
+        Sentence(
+            "Intervals are 95 %, with users as units (sessions where the user is unknown). p differ: of no "
+            "difference between the segments (Cochran's Q), holm over {tests:n test}.",
+            "has_segments",
+        ),
         NOTICES,
         Sentence("Left out: {excluded_text}.", "excluded"),
         Sentence("The log has nothing for: {kpis_without_events}.", "kpis_without_events"),
@@ -147,6 +173,24 @@ class KpiTable(Result):
     last: str
     events: int
     time_zone: str = "UTC"
+    segments: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SEGMENTS))
+    own_kpis: tuple[OwnKpi, ...] = ()
+
+    def __post_init__(self) -> None:
+        KPIS.declare(  # so that values of a stored table are shown with their units
+            Kpi(
+                own.name,
+                title=own.title,
+                unit=cast("Unit", own.unit),
+                better=cast('Literal["up", "down", ""]', own.better),
+                table="searches",
+                of=_not_computed,
+                formula="",
+                made_of=(),
+            )
+            for own in self.own_kpis
+            if own.name not in KPIS
+        )
 
     def __getitem__(self, name: str) -> float | None:
         """The value of a KPI over the whole log; None where it is undefined."""
@@ -159,7 +203,7 @@ class KpiTable(Result):
     @property
     def totals(self) -> pl.DataFrame:
         """The KPIs of the whole log that have a value, with their titles."""
-        titles = {name: indicator.title for name, indicator in KPIS.items()}
+        titles = {kpi.name: kpi.title for kpi in (*KPIS.all_objects, *KPIS.own.values())}
         total = self.values.filter(pl.col("value").is_not_null(), by="all")
         return total.with_columns(what=pl.col("kpi").replace_strict(titles, default=""))
 
@@ -178,6 +222,24 @@ class KpiTable(Result):
     def has_positions(self) -> bool:
         """True if there are values by position."""
         return "position" in self.values["by"]
+
+    @property
+    def has_segments(self) -> bool:
+        """True if there are intervals of segments."""
+        return not self.segments.is_empty()
+
+    @property
+    def shown_segments(self) -> pl.DataFrame:
+        """The intervals of the most important KPIs."""
+        order = [*_FIRST_KPIS, *self.segments["kpi"]]
+        names = [name for name in dict.fromkeys(order) if name in self.segments["kpi"]][:_MAX_COLUMNS]
+        return self.segments.filter(pl.col("kpi").is_in(names))
+
+    @property
+    def tests(self) -> int:
+        """The number of tests that segments differ."""
+        tested = self.segments.filter(pl.col("p_differ").is_not_null())
+        return tested.select("kpi", "by").n_unique()
 
     @property
     def excluded_text(self) -> str:
@@ -238,14 +300,16 @@ def kpi(
         UsageError: no such KPI, or nothing that divides a log.
         MissingExtraError: DuckDB or Ibis is not installed.
     """
-    kpis = [KPIS.find(name) for name in names] or list(KPIS.values())
-    check_slices(by)
     events = Events.of(events)
+    own_kpis = declare_kpis(events)
+    kpis = [KPIS.find(name) for name in names] or [*KPIS.values(), *own_kpis]
     if is_on_spark(events.log):
         spark_table: KpiTable = run_on_spark("kpi", events, names, by=by, checks=checks)
         return spark_table
     with events.open() as log:
-        diagnosis = diagnose_events(log.base, log.manifest) if checks else None
+        check_dimensions(log.base, by)
+        subjects = {subject for indicator in kpis for subject in indicator.made_of}
+        diagnosis = diagnose_events(log.base, log.manifest, subjects=subjects) if checks else None
         blocked = {} if events.despite or not diagnosis else _blocked_kpis(kpis, diagnosis)
         kinds = log.kinds
         possible = [indicator for indicator in kpis if indicator.name not in blocked]
@@ -259,16 +323,30 @@ def kpi(
         )
 
 
-def check_slices(by: Sequence[str]) -> None:
-    """Check the names of slices.
+_MAX_VALUES = 1000
+
+
+def check_dimensions(base: Database, names: Sequence[str]) -> None:
+    """Check that events have the attributes that divide them.
 
     Raises:
-        UsageError: no such slice.
+        UsageError: no event has the attribute, or too many values of it.
     """
-    for name in by:
-        if name not in SLICES:
-            problem = f"a log cannot be divided by {name!r}; there are {', '.join(SLICES)}."
+    rows = search_tables.events()
+    for name in names:
+        if name in SLICES:
+            continue
+        values = search_tables.attribute_text(rows, name).nunique().name("values")
+        count = base.first_value(base.text(values.as_table()))
+        if not count:
+            problem = (
+                f"a log cannot be divided by {name!r}: no event has such an attribute; there are "
+                f"{', '.join(SLICES)}, and the [dimensions] of the mapping."
+            )
             raise UsageError(problem, code="unknown-slice")
+        if count > _MAX_VALUES:
+            problem = f"{name} has {count:,} values; a dimension has at most {_MAX_VALUES:,}."
+            raise UsageError(problem, code="too-many-slices")
 
 
 def _refuse_nothing(base: Database, manifest: Manifest, names: Sequence[str]) -> None:
@@ -336,7 +414,14 @@ def make_kpi_table(
         for finding in (diagnosis.findings if diagnosis else ())
         if set(finding.spoils) & subjects or finding.code == UNMAPPED
     )
-    return KpiTable(table, findings, blocked, excluded, **_log_period(base))
+    dimensions = [name for name in by if name not in SLICES]
+    segments = segment_intervals(kpi_tables, available_kpis, dimensions)
+    own_kpis = tuple(
+        OwnKpi(kpi.name, kpi.title, kpi.unit, kpi.better) for kpi in requested_kpis if kpi.own_columns
+    )
+    return KpiTable(
+        table, findings, blocked, excluded, **_log_period(base), segments=segments, own_kpis=own_kpis
+    )
 
 
 def _log_period(base: Database) -> dict[str, Any]:
@@ -365,9 +450,9 @@ def _blocked_kpis(kpis: Iterable[Kpi], diagnosis: Diagnosis) -> dict[str, tuple[
 
 def _values_by_column(kpi_tables: KpiTables, kpis: Sequence[Kpi], by: str) -> Iterable[pl.DataFrame]:
     """The values of the KPIs of each table, divided by a column."""
-    for table in ("events", "searches", "clicks", "sessions", "users"):
+    for table in TABLES:
         table_kpis = [indicator for indicator in kpis if indicator.table == table]
-        if not table_kpis or (by != "all" and table not in SLICES[by]):
+        if not table_kpis or (by != "all" and table not in SLICES.get(by, TABLES)):
             continue
         rows = kpi_tables[table]
         column = None if by == "all" else rows[by]

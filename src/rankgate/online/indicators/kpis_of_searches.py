@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rankgate.online.events.event_table import PRICED
 from rankgate.online.events.log_checks import Subject
 from rankgate.online.indicators.kpi import Kpi
 from rankgate.online.indicators.search_tables import NEXT_SEARCH_SECONDS, NULL_IS_FALSE, load_ibis, seconds
@@ -294,7 +295,7 @@ KPIS = (
         of=lambda t: _for_searches_with_results(t, t.revenue.fill_null(0.0)),
         unit="money",
         better="up",
-        needs=("purchase",),
+        needs=(PRICED,),
         made_of=("searches", "revenue", "purchases"),
     ),
     Kpi(
@@ -306,7 +307,7 @@ KPIS = (
         cap=0.999,
         unit="money",
         better="up",
-        needs=("purchase",),
+        needs=(PRICED,),
         made_of=("searches", "revenue", "purchases"),
     ),
     *(_latency_kpi(p) for p in (50, 95, 99)),

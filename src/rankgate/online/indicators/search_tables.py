@@ -13,7 +13,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import require
-from rankgate.online.events.event_table import add_goal_columns, goal_times, parse_goals
+from rankgate.online.events.event_table import (
+    SESSION_PAUSE_SECONDS,
+    SLICES,
+    add_goal_columns,
+    goal_times,
+    parse_goals,
+)
 from rankgate.online.log_database import exact_sum
 
 if TYPE_CHECKING:
@@ -53,9 +59,6 @@ NULL_IS_FALSE = False
 NEXT_SEARCH_SECONDS = 300
 """Seconds in which a search is taken to follow from the one before (Hassan and others 2013)."""
 
-SESSION_PAUSE_SECONDS = 1800
-"""Seconds without an event after which a session ends, where the log has no session ids."""
-
 SATISFIED_SECONDS = 30
 """Seconds on a document from which a click counts as satisfied (Fox and others 2005)."""
 
@@ -81,8 +84,15 @@ def events() -> ir.Table:
     return table
 
 
+def attribute_text(rows: ir.Table, name: str) -> Any:  # noqa: ANN401 - a column of Ibis
+    """An attribute of events as text."""
+    text = rows.attributes.cast("json")[name].cast("string")
+    # not .str, which needs a Python function on Spark
+    return text.re_replace('^"|"$', "").nullif("null")
+
+
 SEARCH_COLUMNS = frozenset(
-    {"query_event_id", "at", "day", "session", "user", "variant", "application", "clicks", "reformulated"}
+    {"query_event_id", "at", "day", "session", "user", "variant", "application", "clicks"}
 )
 """The columns of searches that the tables of clicks and sessions read."""
 
@@ -131,8 +141,13 @@ def with_visits(rows: ir.Table) -> ir.Table:
     ).drop("begins")
 
 
-def searches(rows: ir.Table) -> ir.Table:
-    """One row for each search that has a record or impressions."""
+def searches(rows: ir.Table, dimensions: Sequence[str] = ()) -> ir.Table:
+    """One row for each search that has a record or impressions.
+
+    Args:
+        rows: events.
+        dimensions: attributes of events that become columns.
+    """
     lib = load_ibis()
     search_events = rows.filter(rows.query_event_id.notnull())
 
@@ -156,11 +171,8 @@ def searches(rows: ir.Table) -> ir.Table:
         session=owned(search_events.session),
         user=owned(search_events.user),
         variant=owned(search_events.variant),
-        # not .str, which needs a Python function on Spark
-        application=search_events.attributes.cast("json")["application"]
-        .cast("string")
-        .re_replace('^"|"$', "")
-        .max(),
+        application=attribute_text(search_events, "application").max(),
+        **{name: owned(attribute_text(search_events, name)) for name in dimensions},
         page=search_events.page.max(where=is_search),
         answered=(search_events.state == "ok").any(),
         failed=(search_events.state == "failed").any(),
@@ -177,7 +189,6 @@ def searches(rows: ir.Table) -> ir.Table:
         carts=(search_events.kind == "add_to_cart").sum(),
         purchases=(search_events.kind == "purchase").sum(),
         revenue=exact_sum(search_events.value, search_events.kind == "purchase"),
-        priced=search_events.value.count(where=search_events.kind == "purchase"),
         answer=attribute("answer", "boolean"),
         inference_ms=attribute("inference_ms", "float64"),
         cpu_ms=attribute("cpu_ms", "float64"),
@@ -213,26 +224,35 @@ def with_next_search(table: ir.Table) -> ir.Table:
     """Searches with the next search of their session, and the relation of the words of both."""
     lib = load_ibis()
     order = lib.window(group_by="session", order_by=["at", "query_event_id"])
-    with_next = table.mutate(next_query=table.query.lead().over(order), next_at=table.at.lead().over(order))
-    gap = seconds(with_next.next_at, with_next.at)
-    is_soon = with_next.session.notnull() & gap.notnull() & (gap <= NEXT_SEARCH_SECONDS)
-    first = with_next.query.lower().strip()
-    second = with_next.next_query.lower().strip()
-    first_words, second_words = first.split(" ").unique(), second.split(" ").unique()
-    shared_words = first_words.intersect(second_words).length()
-    longest_length = lib.greatest(first.length(), second.length())
-    is_similar = 1 - first.levenshtein(second) / longest_length >= 0.5
-    is_other_query = is_soon & second.notnull() & (first != second)
-    is_complete = with_next.query.notnull() & with_next.session.notnull() & with_next.at.notnull()
-    return with_next.mutate(
+    query = table.query.lower().strip()
+    query_words = query.split(" ").unique()
+    # columns of the window, as an expression in their place would be computed at each use
+    pairs = table.mutate(
+        first=query,
+        second=query.lead().over(order),
+        first_words=query_words,
+        second_words=query_words.lead().over(order),
+        next_at=table.at.lead().over(order),
+    )
+    gap = seconds(pairs.next_at, pairs.at)
+    is_soon = pairs.session.notnull() & gap.notnull() & (gap <= NEXT_SEARCH_SECONDS)
+    is_other_query = is_soon & pairs.second.notnull() & (pairs.first != pairs.second)
+    shared_words = pairs.first_words.intersect(pairs.second_words).length()
+    longest_length = lib.greatest(pairs.first.length(), pairs.second.length())
+    similarity = 1 - pairs.first.levenshtein(pairs.second) / longest_length
+    is_similar = lib.cases((~is_other_query, False), (shared_words > 0, True), else_=similarity >= 0.5)
+    is_complete = pairs.query.notnull() & pairs.session.notnull() & pairs.at.notnull()
+    return pairs.mutate(
         asked=is_complete,
         requeried=is_soon.fill_null(NULL_IS_FALSE),
-        repeated=(is_soon & (first == second)).fill_null(NULL_IS_FALSE),
-        reformulated=(is_other_query & ((shared_words > 0) | is_similar)).fill_null(NULL_IS_FALSE),
+        repeated=(is_soon & (pairs.first == pairs.second)).fill_null(NULL_IS_FALSE),
+        reformulated=(is_other_query & is_similar).fill_null(NULL_IS_FALSE),
         refined=(
-            is_other_query & (shared_words == first_words.length()) & (second_words.length() > shared_words)
+            is_other_query
+            & (shared_words == pairs.first_words.length())
+            & (pairs.second_words.length() > shared_words)
         ).fill_null(NULL_IS_FALSE),
-    )
+    ).drop("first", "second", "first_words", "second_words")
 
 
 def with_bands(table: ir.Table) -> ir.Table:
@@ -251,7 +271,7 @@ def with_bands(table: ir.Table) -> ir.Table:
     return with_words.left_join(bands, "words").drop("words", "words_right")
 
 
-def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
+def clicks(rows: ir.Table, search_table: ir.Table, dimensions: Sequence[str] = ()) -> ir.Table:
     """One row for each click of a known search, with the seconds to the next search or click.
 
     In a log without any search and impression all clicks count, with columns of their own. Without a
@@ -282,7 +302,8 @@ def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
     joined = timed.left_join(logged_dwells, ["query_event_id", "doc_id"])
     best = joined.mutate(dwell=lib.coalesce(joined.logged, joined.dwell)).select(*timed.columns)
     search_columns = search_table.select(
-        *("query_event_id", "day", "variant", "application", "session", "user"), known=lib.literal(value=True)
+        *("query_event_id", "day", "variant", "application", "session", "user", *dimensions),
+        known=lib.literal(value=True),
     )
     with_search = best.left_join(search_columns, "query_event_id").drop("query_event_id_right")
     has_no_searches = search_table.count().as_scalar() == 0
@@ -306,13 +327,16 @@ def clicks(rows: ir.Table, search_table: ir.Table) -> ir.Table:
     )
 
 
-def sessions(rows: ir.Table, search_table: ir.Table, goal: Sequence[str] = ()) -> ir.Table:
+def sessions(
+    rows: ir.Table, search_table: ir.Table, goal: Sequence[str] = (), dimensions: Sequence[str] = ()
+) -> ir.Table:
     """One row for each session: its searches, impressions, purchases and duration.
 
     Args:
         rows: events.
         search_table: the searches.
         goal: rules of success; add_to_cart and purchase by default.
+        dimensions: attributes of events that become columns.
     """
     session_events = rows.filter(rows.session.notnull())
     goal_rules = parse_goals(goal)
@@ -324,8 +348,8 @@ def sessions(rows: ir.Table, search_table: ir.Table, goal: Sequence[str] = ()) -
         views=session_events.kind.isin(["click"]).sum(),
         purchases=(session_events.kind == "purchase").sum(),
         revenue=exact_sum(session_events.value, session_events.kind == "purchase"),
-        priced=session_events.value.count(where=session_events.kind == "purchase"),
         **goal_times(session_events, goal_rules),
+        **{name: attribute_text(session_events, name).max() for name in dimensions},
     )
     by_session = add_goal_columns(by_session, goal_rules)
     session_searches = search_table.filter(search_table.session.notnull())
@@ -334,7 +358,11 @@ def sessions(rows: ir.Table, search_table: ir.Table, goal: Sequence[str] = ()) -
         searches=session_searches.count(),
         clicked=(session_searches.clicks > 0).any(),
         clicked_searches=(session_searches.clicks > 0).sum(),
-        reformulations=session_searches.reformulated.sum(),
+        **(
+            {"reformulations": session_searches.reformulated.sum()}
+            if "reformulated" in search_table.columns
+            else {}
+        ),
         first_search=session_searches.at.min(),
     )
     joined = by_session.left_join(sums, "session").drop("session_right")
@@ -357,11 +385,46 @@ def users(session_table: ir.Table) -> ir.Table:
     )
 
 
+def people(rows: ir.Table, dimensions: Sequence[str] = ()) -> ir.Table:
+    """One row for each user, from the first event: in an experiment the first one with an arm.
+
+    Args:
+        rows: events of `with_begin`.
+        dimensions: attributes of events that become columns.
+    """
+    begin = rows.begin.min()
+    return rows.group_by("user").aggregate(
+        variant=rows.variant.max(),
+        day=begin.cast("timestamp").date(),
+        **{name: attribute_text(rows, name).max() for name in dimensions},
+    )
+
+
+def with_begin(rows: ir.Table, key: str) -> ir.Table:
+    """The events that have a key, with the first time of its events and the last of the log.
+
+    Events of a user before the first one with an arm are left out, if there is one.
+    """
+    lib = load_ibis()
+    keyed = rows.filter(rows[key].notnull())
+    of_key = lib.window(group_by=key)
+    begin = keyed.at.min().over(of_key)
+    if key == "user":
+        exposed_at = lib.cases((keyed.variant.notnull(), keyed.at), else_=None)
+        begin = lib.coalesce(exposed_at.min().over(of_key), begin)
+    timed = keyed.mutate(begin=begin, log_end=keyed.at.max().over(lib.window()))
+    return timed.filter(timed.at.isnull() | (timed.at >= timed.begin)) if key == "user" else timed
+
+
+_KEYS: Mapping[str, str] = {"searches": "query_event_id", "sessions": "session", "people": "user"}
+"""The column that tells the rows of a table apart."""
+
 _REQUIRED_TABLES: Mapping[str, tuple[str, ...]] = {
     "searches": ("searches",),
     "clicks": ("searches", "clicks"),
     "sessions": ("searches", "sessions"),
     "users": ("searches", "sessions", "users"),
+    "people": ("people",),
     "events": (),
 }
 
@@ -390,6 +453,7 @@ class KpiTables:
         self.base = base
         self._chosen = kpis
         self._by = by
+        self._dimensions = [name for name in by if name not in (*SLICES, *_TYPES)]
         self._success = success
         self._made: dict[str, Any] = {}
         self.sums = {}
@@ -409,30 +473,59 @@ class KpiTables:
         return self._made[name]
 
     def _events(self) -> Any:  # noqa: ANN401 - a table of Ibis
-        return self.rows.mutate(day=self.rows.at.cast("timestamp").date(), position=self.rows["rank"])
+        return self.rows.mutate(
+            day=self.rows.at.cast("timestamp").date(),
+            position=self.rows["rank"],
+            **{name: attribute_text(self.rows, name) for name in self._dimensions},
+        )
 
     def _expression(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
         base_tables = self._made
         if name == "searches":
-            return self._searches()
+            return self._with_own_columns(name, self._searches())
         if name == "clicks":
-            return clicks(self.rows, base_tables["searches"])
+            return clicks(self.rows, base_tables["searches"], self._dimensions)
+        if name == "people":
+            return self._with_own_columns(name, people(with_begin(self.rows, "user"), self._dimensions))
         if name == "sessions":
-            return sessions(self.rows, base_tables["searches"], self._success)
+            table = sessions(self.rows, base_tables["searches"], self._success, self._dimensions)
+            return self._with_own_columns(name, table)
         return users(base_tables["sessions"])
+
+    def _with_own_columns(self, name: str, table: Any) -> Any:  # noqa: ANN401 - tables of Ibis
+        """The table with the columns that KPIs of a mapping need."""
+        kpis = [kpi for kpi in self._chosen if kpi.table == name and kpi.own_columns]
+        if not kpis:
+            return table
+        key = _KEYS[name]
+        rows = self.rows.filter(self.rows[key].notnull())
+        if key == "user" or any(kpi.window for kpi in kpis):
+            rows = with_begin(self.rows, key)
+        columns = {column: make(rows) for kpi in kpis for column, make in kpi.own_columns.items()}
+        joined = table.left_join(rows.group_by(key).aggregate(**columns), key)
+        return joined.drop(f"{key}_right")
 
     def _searches(self) -> Any:  # noqa: ANN401 - a table of Ibis
         """The searches with only the columns that KPIs read: others take most of the work."""
-        search_table = searches(self.rows)
+        search_table = searches(self.rows, self._dimensions)
         more = with_next_search(search_table)
         full = with_bands(more) if "band" in self._by else more
         needed_columns = {column for column in self._by if column in full.columns}
         leaf = load_ibis().table(full.schema(), name="searches")
+        if self._dimensions:
+            needed_columns |= {"user", "session"}
         for kpi in self._chosen:
-            if kpi.table == "searches":
+            if kpi.table == "searches" and not kpi.own_columns:
                 needed_columns |= read_columns(kpi.of(leaf))
             elif kpi.table != "events":
                 needed_columns |= SEARCH_COLUMNS
+        on_sessions = [
+            kpi for kpi in self._chosen if kpi.table in ("sessions", "users") and not kpi.own_columns
+        ]
+        if on_sessions:
+            session_leaf = load_ibis().table(users(sessions(self.rows, leaf)).schema(), name="sessions")
+            if any("reformulations" in read_columns(kpi.of(session_leaf)) for kpi in on_sessions):
+                needed_columns.add("reformulated")
         source = search_table if needed_columns <= set(search_table.columns) else full
         return source.select([column for column in source.columns if column in needed_columns])
 

@@ -24,7 +24,8 @@ from rankgate.data.logs.item_tables import read_frame
 from rankgate.measurement.stats.multiple_comparisons import correct
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice, spoiled_text
 from rankgate.online.events.events import Events, EventsLike
-from rankgate.online.indicators.kpi_table import format_kpi
+from rankgate.online.indicators.kpi_catalogue import format_kpi
+from rankgate.online.indicators.own_kpis import declare_kpis
 from rankgate.online.log_database import Database
 from rankgate.online.users.user_rates import UserRate, select_rate_kpis, sum_kpis_by_user, user_rate
 
@@ -220,6 +221,7 @@ def personalization(
         MissingExtraError: DuckDB or Ibis is not installed.
     """
     events = Events.of(events)
+    declare_kpis(events)
     with events.open() as log:
         base = log.base
         faults = tuple(fault.code for fault in diagnose_events(base, log.manifest).blocking(("variants",)))

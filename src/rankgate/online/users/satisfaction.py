@@ -28,7 +28,8 @@ from rankgate.measurement.stats.rank_correlation import spearman
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice, spoiled_text
 from rankgate.online.events.events import Events, EventsLike
 from rankgate.online.indicators import search_tables
-from rankgate.online.indicators.kpi_table import format_kpi
+from rankgate.online.indicators.kpi_catalogue import format_kpi
+from rankgate.online.indicators.own_kpis import declare_kpis
 from rankgate.online.indicators.search_tables import KpiTables
 from rankgate.online.users.user_rates import select_rate_kpis, sum_kpis_by_user, user_rate
 
@@ -297,6 +298,7 @@ def weeks(
         MissingExtraError: DuckDB or Ibis is not installed.
     """
     events = Events.of(events)
+    declare_kpis(events)
     with events.open() as log:
         base = log.base
         diagnosis = diagnose_events(base, log.manifest)

@@ -10,7 +10,6 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.online.indicators import search_tables
 from rankgate.online.indicators.kpi_catalogue import KPIS
 from rankgate.online.indicators.search_tables import KpiTables
 from rankgate.online.log_database import exact_sum
@@ -100,7 +99,7 @@ def sum_kpis_by_user(
         sums = rows.group_by(keys).aggregate(
             total=exact_sum(value).cast("float64"), count=count.cast("float64")
         )
-        sums_by_user = base.rows(str(search_tables.load_ibis().to_sql(sums, dialect="duckdb")))
+        sums_by_user = base.rows(base.text(sums))
         frames.append(
             sums_by_user.select(pl.lit(kpi.name).alias("kpi"), "user", *by, "total", "count").sort(
                 "user", *by

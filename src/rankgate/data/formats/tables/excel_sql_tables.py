@@ -310,7 +310,17 @@ def duckdb_table(source: InputFile) -> pl.DataFrame:
         connection: Any = duckdb.connect(path, read_only=True)
         with closing(connection):
             names = [name for (name,) in connection.execute(_DUCKDB_NAMES_QUERY).fetchall()]
-            rows = connection.execute(_select_all(choose_table(names, source, "table")))
+            statement = _select_all(choose_table(names, source, "table"))
+            columns = connection.execute(f"DESCRIBE {statement}").fetchall()
+            # Python values of times with a zone would need pytz
+            texts = ", ".join(
+                f"strftime(timezone('UTC', {quoted}), '%Y-%m-%dT%H:%M:%S.%fZ') AS {quoted}"
+                for name, kind, *_ in columns
+                if kind == "TIMESTAMP WITH TIME ZONE" and (quoted := _quote(name))
+            )
+            rows = connection.execute(
+                statement.replace("*", f"* REPLACE ({texts})", 1) if texts else statement
+            )
             return typed_frame([column[0] for column in rows.description], rows.fetchall())
 
 
@@ -341,8 +351,12 @@ def _translate_errors(source: InputFile, *kinds: type[Exception]) -> Iterator[No
 
 def _select_all(table: str) -> str:
     """The statement that selects all rows of an existing table, with quotes in its name doubled."""
-    quoted = table.replace('"', '""')
-    return f'SELECT * FROM "{quoted}"'  # noqa: S608 - the name is one of the file's own
+    return f"SELECT * FROM {_quote(table)}"  # noqa: S608 - the name is one of the file's own
+
+
+def _quote(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
 
 
 _DETAIL = (

@@ -1,0 +1,337 @@
+"""The mapping of a log as a TOML file: what names and values suggest, what the user says, and questions.
+
+Nothing unknown is guessed: it is asked on a terminal, and an error elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.number_formats import count_noun
+from rankgate.data.guessed_column_names import normalize_name
+from rankgate.online.events.event_lists import normalize_action
+from rankgate.online.events.event_table import ACTIONS, KINDS
+from rankgate.online.events.guessed_mapping import (
+    OTHER_KIND,
+    guess_lines,
+    preset_of,
+    suggested_kind,
+    time_formats,
+)
+from rankgate.online.events.log_files import (
+    FIELDS,
+    PRESETS,
+    UBI,
+    LogFile,
+    first_records,
+    list_log_files,
+    load_log,
+    parse_mapping,
+    preset_text,
+)
+from rankgate.online.log_database import Database, open_database, quote_identifier
+from rankgate.online.warehouse import find_warehouse_table, write_sample
+
+Question: TypeAlias = Callable[[str, Sequence[str], str], str]
+"""A question to the user: the text, the possible answers, the default answer (may be empty)."""
+
+Tables: TypeAlias = dict[str, dict[str, Any]]
+
+_MAX_ACTIONS = 200  # a column with more values holds no actions
+_EXAMPLES = 2
+
+
+def draft_mapping(
+    log: str | Path,
+    *,
+    preset: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    time_format: str = "",
+    ask: Question | None = None,
+) -> str:
+    """The text of a mapping for a log, with its values as evidence.
+
+    Args:
+        log: a file of the log, or a table of a database, of which the first rows are read.
+        preset: the product that wrote it; recognized by its columns by default.
+        columns: the columns of fields that are known, by field.
+        kinds: the kinds of actions that are known, by action.
+        time_format: the format of times.
+        ask: the function that asks the user; without it, unknown facts are errors.
+
+    Raises:
+        InputError: a log that cannot be read, or whose columns are not recognized.
+        UsageError: an unknown field, kind or preset; a fact that cannot be known.
+    """
+    columns, kinds = dict(columns or {}), dict(kinds or {})
+    _check_names(preset, columns, kinds)
+    with open_database() as base:
+        if table := find_warehouse_table(log):
+            path = Path(base.folder) / "sample.parquet"
+            write_sample(base, table, path)
+            file = LogFile(path, table.label, "parquet")
+        else:
+            file = list_log_files(log, Path(base.folder))[0]
+        records = first_records(base, file, UBI)
+        names = list(dict.fromkeys(name for record in records for name in record))
+        preset = preset or preset_of(names)
+        if preset == "ubi":
+            return preset_text(preset)
+        lines = preset_text(preset) if preset else "\n".join(guess_lines(records))
+        tables: Tables = tomllib.loads(lines.replace('time_format = "?"', ""))
+        if not tables and "query" not in columns:
+            tables, columns = _ask_columns(file, names, columns, ask)
+        if not preset:
+            _add_other_columns(tables, records)
+        tables["columns"] = {**tables.get("columns", {}), **columns}
+        has_action = "action" in tables["columns"]
+        if not (has_action or tables.get("log", {}).get("kind")):
+            tables["log"] = {**tables.get("log", {}), "kind": "search"}
+        mapping = parse_mapping(_to_toml(tables), file.label)
+        load_log(base, file, replace(mapping, preset=bool(preset)))
+        if preset:
+            _keep_present_columns(base, tables)
+        elif has_action:
+            _add_search_ids(base, tables)
+        _add_time_format(base, file, tables, time_format, ask)
+        counts, without_document = _count_actions(base, tables) if has_action else ({}, set())
+        _add_kinds(tables, counts, kinds, without_document, preset, ask)
+        return _to_toml(tables, f"Mapping of {file.label}", _examples(base, tables), counts)
+
+
+def _check_names(preset: str | None, columns: Mapping[str, str], kinds: Mapping[str, str]) -> None:
+    for name, known, noun in (
+        *((name, FIELDS, "field") for name in columns),
+        *((kind, KINDS, "kind of event") for kind in kinds.values()),
+        *([(preset, PRESETS, "preset")] if preset else []),
+    ):
+        if name not in known:
+            raise UsageError(f"unknown {noun} {name!r}; there are {', '.join(known)}.", code="unknown-name")
+
+
+def _ask_columns(
+    file: LogFile, names: Sequence[str], columns: dict[str, str], ask: Question | None
+) -> tuple[Tables, dict[str, str]]:
+    """Ask for the columns of a log whose names suggest nothing."""
+    if ask is None:
+        problem = f"no column is recognized as the query; the columns are {', '.join(names)}; name them:"
+        example = "--column query=COLUMN --column action=COLUMN --column at=COLUMN --column session=COLUMN"
+        raise InputError(problem, source=file.label, code="unknown-columns", suggestions=(example,))
+    for field, what in (
+        ("query", "the words of the search"),
+        ("action", "the action of each row, such as search or click"),
+        ("at", "the time"),
+        ("session", "the visit"),
+        ("user", "the user"),
+        ("doc_id", "the document or product"),
+        ("rank", "its rank in the list"),
+        ("variant", "the arm of an A/B test"),
+    ):
+        free_names = [name for name in names if name not in columns.values()]
+        if field not in columns and free_names:
+            answer = ask(f"Which column has {what}?", ["-", *free_names], "-")
+            columns |= {field: answer} if answer != "-" else {}
+    if "query" not in columns:
+        raise UsageError("a log has the words of searches; name their column.", code="unknown-columns")
+    return {}, columns
+
+
+_NUMBERS: Mapping[str, str] = {
+    "value": "price revenue amount total ordervalue basketvalue value umsatz preis betrag prix precio prezzo",
+    "hits": "hits results numresults nresults resultcount resultscount totalresults totalhits treffer",
+    "latency_ms": "latency latencyms took tookms durationms responsetimems ms",
+    "page": "page pagenumber seite",
+}
+_DIMENSIONS = (
+    "country land device devicetype platform os browser language lang locale region market shop channel "
+    "source"
+)
+
+
+def _add_other_columns(tables: Tables, records: Sequence[Mapping[str, Any]]) -> None:
+    """Add numbers and dimensions that names suggest and values do not contradict."""
+    columns = tables.setdefault("columns", {})
+    used = {*columns.values(), *(rows["column"] for rows in tables.get("lists", {}).values())}
+    used |= {*tables.get("flags", {}).values()}
+    values: dict[str, list[Any]] = {}
+    for record in records:
+        for name, value in record.items():
+            if name not in used and value not in (None, ""):
+                values.setdefault(name, []).append(value)
+    dimensions = {}
+    for name, column_values in values.items():
+        word = normalize_name(name)
+        fields = [field for field, names in _NUMBERS.items() if word in names.split()]
+        if fields and fields[0] not in columns and all(map(_is_number, column_values)):
+            columns[fields[0]] = name
+        elif word in _DIMENSIONS.split() and all(isinstance(value, str) for value in column_values):
+            dimensions[re.sub(r"\W+", "_", name.lower())] = name
+    if dimensions:
+        tables["dimensions"] = dimensions
+
+
+def _is_number(value: object) -> bool:
+    try:
+        return isfinite(float(str(value).replace(",", ".", 1)))
+    except ValueError:
+        return False
+
+
+def _add_search_ids(base: Database, tables: Tables) -> None:
+    """Name a search by its visit and words; events without words belong to the last search."""
+    columns = tables["columns"]
+    owner, query = columns.get("session") or columns.get("user"), columns.get("query")
+    if owner is None or query is None:
+        return
+    columns.setdefault("query_event_id", f"{owner}+{query}")
+    if base.first_value("SELECT bool_or(f_query IS NULL) FROM raw"):
+        tables["log"] = {**tables.get("log", {}), "last_search": True}
+
+
+def _keep_present_columns(base: Database, tables: Tables) -> None:
+    """Leave out what a preset maps and the log does not have."""
+    fields = {name: f"f_{name}" for name in tables["columns"]}
+    fields |= {f"dimension {name}": f"f_dimension {name}" for name in tables.get("dimensions", {})}
+    fields |= {f"list {kind}": f"list_{kind}" for kind in tables.get("lists", {})}
+    sums = [
+        f"bool_or({quote_identifier(column)} IS NOT NULL) AS {quote_identifier(name)}"
+        for name, column in fields.items()
+    ]
+    present = base.rows(f"SELECT {', '.join(sums)} FROM raw").row(0, named=True)
+    tables["columns"] = {name: column for name, column in tables["columns"].items() if present[name]}
+    for table, word in (("dimensions", "dimension"), ("lists", "list")):
+        rows = {name: row for name, row in tables.get(table, {}).items() if present[f"{word} {name}"]}
+        tables[table] = rows
+
+
+def _add_time_format(
+    base: Database, file: LogFile, tables: Tables, time_format: str, ask: Question | None
+) -> None:
+    """Add the format of times that are neither ISO 8601 nor numbers; ask where several fit."""
+    if "at" not in tables["columns"]:
+        return
+    days = base.rows(
+        "SELECT any_value(f_at) AS at FROM raw WHERE try_cast(f_at AS DOUBLE) IS NULL AND try_cast(f_at AS "
+        "TIMESTAMPTZ) IS NULL AND f_at IS NOT NULL GROUP BY left(f_at, 10)"
+    )["at"].to_list()
+    formats = [time_format] if time_format or not days else time_formats(days)
+    if len(formats) > 1:
+        if ask is None:
+            choices = tuple(f"--time-format '{form}'" for form in formats)
+            problem = f"no time such as {days[0]!r} tells the day from the month; give one of"
+            raise InputError(problem, source=file.label, code="unknown-time-format", suggestions=choices)
+        formats = [ask(f"Which format has the time {days[0]}?", formats, "")]
+    if not formats:
+        problem = (
+            f"times such as {days[0]!r} have no known format; give it as --time-format '%d.%m.%Y %H:%M'."
+        )
+        raise InputError(problem, source=file.label, code="unknown-time-format")
+    if formats[0]:
+        tables["log"] = {**tables.get("log", {}), "time_format": formats[0]}
+
+
+def _count_actions(base: Database, tables: Tables) -> tuple[dict[str, int], set[str]]:
+    """The number of records with each action, the most frequent first.
+
+    Also the actions whose names mean a shown or clicked document, and whose records name none.
+    """
+    rows = base.rows(
+        "SELECT f_action AS action, count(*) AS records, count(f_doc_id) AS documents FROM raw WHERE "
+        f"f_action IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_MAX_ACTIONS + 1}"
+    )
+    if len(rows) > _MAX_ACTIONS:
+        column = tables["columns"]["action"]
+        problem = f"the column {column} has over {_MAX_ACTIONS} values, which are no actions"
+        raise UsageError(f"{problem}; name another with --column action=COLUMN.", code="unknown-columns")
+    has_documents = rows["documents"].sum() > 0
+    without_document = {
+        action
+        for action, _, documents in rows.iter_rows()
+        if has_documents and not documents and suggested_kind(action) in ("impression", "click")
+    }
+    return dict(rows.select("action", "records").iter_rows()), without_document
+
+
+def _add_kinds(
+    tables: Tables,
+    counts: Mapping[str, int],
+    kinds: Mapping[str, str],
+    without_document: Collection[str],
+    preset: str | None,
+    ask: Question | None,
+) -> None:
+    """Add the kind of each action: given, of the preset, usual or suggested by its name; else asked."""
+    named = [(action, kind) for kind, actions in tables.pop("kinds", {}).items() for action in actions]
+    named = [*(named if preset else []), *kinds.items()]
+    known = {**ACTIONS, **{normalize_action(action): kind for action, kind in named}}
+    by_kind: dict[str, list[str]] = {}
+    for action, records in counts.items():
+        name = normalize_action(action)
+        suggestion = OTHER_KIND if preset or action in without_document else suggested_kind(action)
+        kind = known.get(name, suggestion)
+        if kind == OTHER_KIND and name not in known and ask is not None:
+            kind = ask(f"What is the action {action} ({count_noun(records, 'record')})?", KINDS, OTHER_KIND)
+        by_kind.setdefault(kind, []).append(action)
+    for action, kind in named:  # rare actions may be in later files
+        if action not in counts:
+            by_kind.setdefault(kind, []).append(action)
+    tables["kinds"] = {kind: by_kind[kind] for kind in KINDS if kind in by_kind}
+
+
+def _examples(base: Database, tables: Tables) -> dict[str, str]:
+    """The first values of each field."""
+    examples = {}
+    for name in tables["columns"]:
+        column = quote_identifier(f"f_{name}")
+        rows = base.rows(
+            f"SELECT {column} AS text FROM (SELECT {column}, min(source_line) AS line FROM raw WHERE "
+            f"{column} IS NOT NULL GROUP BY 1) ORDER BY line LIMIT {_EXAMPLES}"
+        )
+        texts = (_comment(text.replace("\x1f", "+"))[:30] for text in rows["text"])
+        examples[name] = ", ".join(texts) or "no value"
+    return examples
+
+
+def _comment(text: str) -> str:
+    """A text as a comment of TOML, which has no control characters."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+
+
+def _to_toml(
+    tables: Tables,
+    title: str = "",
+    examples: Mapping[str, str] | None = None,
+    counts: Mapping[str, int] | None = None,
+) -> str:
+    """Tables as TOML, with comments that show the values of fields and the records of kinds."""
+    lines = [f"# {_comment(title)}: check each line"] if title else []
+    lists = tables.get("lists", {})
+    flat = {name: rows for name, rows in tables.items() if name != "lists"}
+    flat |= {f"lists.{kind}": rows for kind, rows in lists.items()}
+    for name in sorted(flat, key=_position):
+        rows = flat[name]
+        lines += [f"\n[{name}]"] if rows else []
+        for key, value in rows.items():
+            comment = ""
+            if name == "columns" and examples:
+                comment = f"  # {examples[key]}"
+            elif name == "kinds" and counts:
+                comment = f"  # {count_noun(sum(counts.get(action, 0) for action in value), 'record')}"
+                if key == OTHER_KIND:
+                    comment += "; in no KPI, unless you name another kind"
+            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}{comment}")
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _position(table: str) -> int:
+    order = ("log", "columns", "kinds", "flags", "dimensions")
+    return order.index(table) if table in order else len(order)

@@ -1,0 +1,274 @@
+"""The table of events as an expression over a table of a database, by the columns of a mapping.
+
+The database computes it: nothing is copied. What needs the reader of files (lists in records,
+numbered impressions) is an error that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from rankgate.core.errors import InputError, UsageError
+from rankgate.online.events.event_table import COLUMNS, DIMENSION, SESSION_PAUSE_SECONDS
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+    from rankgate.online.events.log_files import LogMapping
+
+_EVENT_TYPES = {
+    "VARCHAR": "string",
+    "INTEGER": "int32",
+    "BIGINT": "int64",
+    "DOUBLE": "float64",
+    "BOOLEAN": "boolean",
+    "TIMESTAMP WITH TIME ZONE": "timestamp('UTC')",
+}
+_TIME = "timestamp('UTC')"
+_TEXTS = ("event_id", "query_event_id", "query", "session", "user", "doc_id", "variant")
+
+IbisColumn: TypeAlias = Any
+"""A column of Ibis, which has no types of its own."""
+
+
+def is_event_schema(names: Sequence[str]) -> bool:
+    """True if a table has the columns of events, so that it needs no mapping."""
+    return {"kind", "at", "query_event_id"} <= {*names}
+
+
+def needs_file_reader(mapping: LogMapping) -> str:
+    """The part of a mapping that only the reader of files carries out; empty if there is none."""
+    if mapping.lists:
+        return "[lists]"
+    paths = [path for columns in mapping.fields.values() for path in columns]
+    if any("[" in path for path in paths):
+        return "list[key]"
+    return "response_ids" if mapping.columns.get("response_ids") and not mapping.ubi else ""
+
+
+def make_events(table: ir.Table, mapping: LogMapping | None, label: str) -> ir.Table:
+    """The table of events.
+
+    Args:
+        table: the table of the database.
+        mapping: the mapping of its columns; None for a table of events.
+        label: the name of the table.
+
+    Raises:
+        InputError: a column that the table does not have.
+    """
+    rows = table if mapping is None else _map_columns(table, mapping, label)
+    import ibis
+
+    columns = {}
+    for name, kind in COLUMNS.items():
+        event_type = _EVENT_TYPES[kind]
+        columns[name] = rows[name].cast(event_type) if name in rows.columns else ibis.null(event_type)
+    return rows.select(**columns)
+
+
+def _map_columns(table: ir.Table, mapping: LogMapping, label: str) -> ir.Table:
+    import ibis
+
+    columns = _Columns(table, mapping, label)
+    action, kind = columns.text("action"), ibis.literal(mapping.kind)
+    if mapping.columns.get("action"):
+        name = action.lower().replace("-", "_").replace(" ", "_")
+        kinds = [(name == known, ibis.literal(known_kind)) for known, known_kind in mapping.kinds.items()]
+        kind = ibis.cases((action.isnull(), kind.nullif("")), *kinds, else_="other")
+    rank, value = columns.number("rank"), columns.number("value")
+    if mapping.rank_base != 1:
+        rank = rank + (
+            1 if mapping.rank_base == 0 else ibis.ifelse(rank.min().over(ibis.window()) == 0, 1, 0)
+        )
+    rows = table.select(
+        at=columns.time(),
+        action=ibis.coalesce(action, kind),
+        kind=kind,
+        rank=ibis.cases((rank >= 1, rank)).cast("int32"),
+        value=ibis.ifelse(kind == "dwell", ibis.coalesce(columns.number("seconds"), value), value),
+        state=ibis.cases((kind == "search", columns.state())),
+        attributes=columns.attributes(),
+        source_file=ibis.literal(label),
+        cache_hit=_coalesce([columns.flag(column) for column in columns.values("cache_hit")], "boolean"),
+        **{name: columns.text(name) for name in _TEXTS},
+        **{name: columns.number(name) for name in ("page", "latency_ms")},
+        **{
+            f"flag_{kind}": columns.flag(columns.path(column, kind)) for kind, column in mapping.flags.items()
+        },
+    )
+    rows = rows.filter(rows.kind.notnull())
+    if mapping.last_search:
+        rows = _link_searches(rows)
+    flagged = [
+        rows.filter(rows[f"flag_{kind}"]).mutate(kind=ibis.literal(kind), action=ibis.literal(kind))
+        for kind in mapping.flags
+    ]
+    return ibis.union(rows, *flagged, distinct=False) if flagged else rows
+
+
+def _link_searches(rows: ir.Table) -> ir.Table:
+    """Give events without a search the last one of their session, as the reader of files does."""
+    import ibis
+
+    visitor = ibis.coalesce(rows.session, rows.user)
+    is_search = rows.kind == "search"
+    rows = rows.mutate(visitor=visitor, is_search=is_search.cast("int64"))
+    own_id = ibis.coalesce(
+        rows.query_event_id, rows.event_id, rows.visitor.concat(" ", rows.at.cast("string"))
+    )
+    rows = rows.mutate(own_id=ibis.cases((rows.is_search == 1, own_id)))
+    order = ibis.window(
+        group_by="visitor", order_by=["at", ibis.desc("is_search")], preceding=None, following=0
+    )
+    rows = rows.mutate(number=rows.is_search.sum().over(order))
+    of_search = ibis.window(group_by=["visitor", "number"])
+    last_at = ibis.cases((rows.is_search == 1, rows.at)).max().over(of_search)
+    pause = rows.at.delta(last_at, unit="second")
+    is_near = rows.visitor.notnull() & (rows.session.notnull() | (pause <= SESSION_PAUSE_SECONDS))
+    found = ibis.cases(((rows.is_search == 1) | is_near, rows.own_id.max().over(of_search)))
+    return rows.mutate(query_event_id=ibis.coalesce(rows.query_event_id, found))
+
+
+class _Columns:
+    """The columns of a mapping as columns of Ibis.
+
+    Args:
+        table: the table of the database.
+        mapping: the mapping.
+        label: the name of the table.
+    """
+
+    def __init__(self, table: ir.Table, mapping: LogMapping, label: str) -> None:
+        self._table, self._mapping, self._label = table, mapping, label
+
+    def values(self, name: str) -> list[IbisColumn]:
+        """The columns of a field; empty if it is not mapped.
+
+        Raises:
+            InputError: the table has none of them.
+        """
+        paths = self._mapping.fields[name]
+        columns = [column for path in paths if (column := self._joined(path)) is not None]
+        if paths and not columns and not self._mapping.preset:
+            raise self._missing(" or ".join(paths), name)
+        return columns
+
+    def path(self, path: str, name: str) -> IbisColumn:
+        """A column, or a part of a nested one.
+
+        Raises:
+            InputError: the table does not have it.
+        """
+        column = self._find(path)
+        if column is None:
+            raise self._missing(path, name)
+        return column
+
+    def _missing(self, path: str, name: str) -> InputError:
+        names = ", ".join(self._table.columns)
+        problem = f"there is no column {path} for {name}; the columns are {names}."
+        return InputError(problem, source=self._label, code="missing-column")
+
+    def _joined(self, path: str) -> IbisColumn:
+        parts = [self._find(part) for part in path.split("+")]
+        if any(part is None for part in parts):
+            return None
+        return parts[0] if len(parts) == 1 else reduce(_join_ids, map(_text, parts))
+
+    def _find(self, path: str) -> IbisColumn:
+        first, *steps = [path] if path in self._table.columns else path.split(".")
+        column = self._table[first] if first in self._table.columns else None
+        for step in steps:
+            if column is None or (column.type().is_struct() and step not in column.type().names):
+                return None
+            column = (column if column.type().is_struct() else column.cast("json"))[step]
+        return column
+
+    def text(self, name: str) -> IbisColumn:
+        """A field as text."""
+        return _coalesce(map(_text, self.values(name)), "string")
+
+    def number(self, name: str) -> IbisColumn:
+        """A field as a number."""
+        return _coalesce([_text(column).try_cast("float64") for column in self.values(name)], "float64")
+
+    def time(self) -> IbisColumn:
+        """The time; numbers are seconds, milliseconds, micro- or nanoseconds since 1970 by their size."""
+        return _coalesce(map(self._time, self.values("at")), _TIME)
+
+    def _time(self, column: IbisColumn) -> IbisColumn:
+        import ibis
+
+        if column.type().is_numeric():
+            size = column.cast("float64").abs()
+            unit = ibis.cases((size >= 1e17, 1e9), (size >= 1e14, 1e6), (size >= 1e11, 1e3), else_=1.0)
+            micros = (column / unit * 1e6).round().cast("int64")
+            return ibis.literal("1970-01-01T00:00:00Z", type=_TIME) + micros.as_interval("us")
+        if column.type().is_string() and self._mapping.time_format:
+            column = column.as_timestamp(self._mapping.time_format)
+        return column.cast(_TIME)
+
+    def flag(self, column: IbisColumn) -> IbisColumn:
+        """A column as yes or no."""
+        words = [word for word, flag in self._mapping.flag_words.items() if flag]
+        return column > 0 if column.type().is_numeric() else _text(column).lower().isin(words)
+
+    def state(self) -> IbisColumn:
+        """The state of searches, from their states or their numbers of results."""
+        import ibis
+
+        state, hits = self.text("state").lower(), self.number("hits")
+        return ibis.cases(
+            (state.isin(["ok", "zero", "failed"]), state),
+            (state.isin(["error", "timeout", "fail"]), "failed"),
+            (hits == 0, "zero"),
+            (hits > 0, "ok"),
+        )
+
+    def attributes(self) -> IbisColumn:
+        """The application and the dimensions as an object of JSON."""
+        import ibis
+
+        columns = {name: f"{DIMENSION}{name}" for name in self._mapping.dimensions}
+        members = []
+        for name, field in {"application": "application", **columns}.items():
+            text = self.text(field).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+            quoted = ibis.coalesce(ibis.literal('"').concat(text, '"'), "null")
+            members.append(ibis.literal(f'"{name}": ').concat(quoted))
+        joined = reduce(lambda one, other: one.concat(", ", other), members)
+        return ibis.literal("{").concat(joined, "}")
+
+
+def _join_ids(one: IbisColumn, other: IbisColumn) -> IbisColumn:
+    return one.concat("\x1f", other)
+
+
+def _text(column: IbisColumn) -> IbisColumn:
+    """A column as text, null if it is empty."""
+    text = column.cast("string")
+    if column.type().is_json():
+        text = text.re_replace('^"|"$', "").nullif("null")
+    return text.nullif("")
+
+
+def _coalesce(columns: Iterable[IbisColumn], kind: str) -> IbisColumn:
+    import ibis
+
+    return ibis.coalesce(*columns, ibis.null(kind))
+
+
+def refuse_in_database(mapping: LogMapping, label: str) -> None:
+    """Check that a mapping can be carried out in PostgreSQL.
+
+    Raises:
+        UsageError: it needs the reader of files.
+    """
+    if part := needs_file_reader(mapping):
+        problem = (
+            f"{label}: {part} of a mapping is not computed in PostgreSQL; make a view there with a row for "
+            "each event, or export the table and read the file."
+        )
+        raise UsageError(problem, code="unused-option")
