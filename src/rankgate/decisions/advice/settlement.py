@@ -240,7 +240,8 @@ class Settlement(Result):
             )
         return (
             f"{count_noun(self.new, 'document was', 'documents were')} drawn, the last batch of the sample. "
-            "A document's probability is proportional to how much its grade can move the difference; compare, "
+            "A document's probability is proportional to how much its grade can move the difference; "
+            "compare, "
             "gate and next take the sample with people's judgments of all documents that were drawn. The "
             "gain is how much the probability that the difference is settled grows."
         )
