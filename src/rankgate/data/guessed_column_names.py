@@ -216,11 +216,16 @@ def names_measure(name: str) -> bool:
 
 
 _COLUMN_ALIASES: Mapping[str, str] = {
-    "session": "session sessionid sessid visit visitid visitorsession",
-    "user": "user userid uid visitor visitorid client clientid customer customerid",
-    "variant": "arm variant abvariant testvariant bucket testgroup abgroup experimentgroup",
-    "at": " ".join(TIME_NAMES).replace("_", ""),
-    "action": "action actionname eventtype eventname event activity behavior interaction",
+    "session": "session sessionid sessid visit visitid visitorsession besuch besuchid sitzung sitzungid "
+    "visite sesion sesionid sessao sessione sessie sesja",
+    "user": "user userid uid visitor visitorid client clientid customer customerid nutzer nutzerid benutzer "
+    "besucher kunde kundennr utilisateur visiteur usuario visitante utente gebruiker uzytkownik",
+    "variant": "arm variant abvariant testvariant bucket testgroup abgroup experimentgroup testgruppe "
+    "variante groupetest groupedetest grupodeprueba grupodeteste gruppotest",
+    "at": " ".join(TIME_NAMES).replace("_", "")
+    + " zeit zeitpunkt zeitstempel heure horodatage hora ora czas tijd",
+    "action": "action actionname eventtype eventname event activity behavior interaction aktion ereignis "
+    "evenement accion evento acao azione actie akcja zdarzenie",
     "click": "clicked click clicks isclick isclicked wasclicked hasclick",
     "purchase": "purchased purchase bought ordered ispurchase converted conversion",
     "add_to_cart": "addtocart addedtocart cart incart",

@@ -17,13 +17,16 @@ from rankgate.data.guessed_column_names import column_of_fields, mapping_lines, 
 from rankgate.online.events.event_lists import list_mapping
 
 _SUGGESTIONS = (
-    ("add_to_cart", "cart|basket|bag"),
-    ("refund", "refund|return"),
-    ("purchase", "purchase|order|buy|bought|checkout|transaction|payment|sale"),
-    ("click", "click|tap|select|open"),
-    ("impression", "impression|view|show|display|expos"),
+    ("add_to_cart", "cart|basket|bag|korb|panier|carrito|carrinho|carrello"),
+    ("refund", "refund|return|retour|retoure|erstatt|rembours|reembols|rimborso"),
+    (
+        "purchase",
+        "purchase|order|buy|bought|checkout|transaction|payment|sale|kauf|bestell|achat|commande|compra|acquist",
+    ),
+    ("click", "click|tap|select|open|klick|clic|clique"),
+    ("impression", "impression|view|show|display|expos|anzeige|angezeigt|einblend|affich"),
     ("dwell", "dwell|time_on"),
-    ("search", "search|query"),
+    ("search", "search|query|suche|recherche|busqueda|busca|ricerca|zoek"),
 )
 """Kinds by what names of actions contain, the first that fits."""
 
@@ -43,8 +46,8 @@ _UNKNOWN = "?"
 def suggested_kind(action: str) -> str:
     """The kind that the name of an action suggests; ``other`` if it suggests none.
 
-    >>> suggested_kind("product_view"), suggested_kind("Tap"), suggested_kind("login")
-    ('impression', 'click', 'other')
+    >>> suggested_kind("product_view"), suggested_kind("Klick"), suggested_kind("achat"), suggested_kind("login")
+    ('impression', 'click', 'purchase', 'other')
     """
     name = re.sub("[- ]", "_", action.lower())
     return next((kind for kind, pattern in _SUGGESTIONS if re.search(pattern, name)), OTHER_KIND)
@@ -89,6 +92,8 @@ def action_mapping(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
     >>> action_mapping([{"ts": "1", "visit_id": "v", "term": "tea", "action": "search"}])[:3]
     ('[columns]', 'at = "ts"', 'action = "action"')
+    >>> action_mapping([{"Zeit": "1", "Besuch": "v", "Suchbegriff": "Tee", "Aktion": "Suche"}])[1:4]
+    ('at = "Zeit"', 'action = "Aktion"', 'session = "Besuch"')
     """
     names = (
         [name for name, value in records[0].items() if not isinstance(value, list | dict)] if records else []
