@@ -46,8 +46,8 @@ _UNKNOWN = "?"
 def suggested_kind(action: str) -> str:
     """The kind that the name of an action suggests; ``other`` if it suggests none.
 
-    >>> suggested_kind("product_view"), suggested_kind("Klick"), suggested_kind("achat"), suggested_kind("login")
-    ('impression', 'click', 'purchase', 'other')
+    >>> [suggested_kind(action) for action in ("product_view", "Klick", "achat", "login")]
+    ['impression', 'click', 'purchase', 'other']
     """
     name = re.sub("[- ]", "_", action.lower())
     return next((kind for kind, pattern in _SUGGESTIONS if re.search(pattern, name)), OTHER_KIND)
