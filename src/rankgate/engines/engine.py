@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -147,6 +148,50 @@ def _scrub_errors(secrets: Secrets) -> Iterator[None]:
         raise kind(problem, code=error.code, source=error.source, line=error.line) from None
 
 
+def typed_value(value: Any, default: Json, subject: str) -> Any:
+    """The value of a parameter; JSON text is parsed if the default is a list or a table.
+
+    Args:
+        value: the value of a query, or of a command line.
+        default: the value in the engine's file.
+        subject: what has the value, for errors.
+
+    Raises:
+        UsageError: the text is not JSON; the value is not a list or an object, or has no valid numbers.
+    """
+    if isinstance(default, list | dict):
+        kind = "a list" if isinstance(default, list) else "a table"
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = json.loads(value)
+        if not isinstance(value, list | dict):
+            raise UsageError(
+                f"{subject} is {str(value)[:_MAX_SHOWN]!r}, where [engine.parameters] has {kind}; "
+                "write JSON, as in [0.1, 0.2].",
+                code="invalid-parameter",
+            )
+    if isinstance(value, list | dict):
+        try:
+            json.dumps(value, allow_nan=False)
+        except ValueError:
+            problem = f"{subject} contains NaN or an infinite number; JSON has only finite numbers."
+            raise UsageError(problem, code="not-a-number") from None
+        if isinstance(value, list) and None in value:
+            problem = f"{subject} contains null at position {value.index(None) + 1}; write a value there."
+            raise UsageError(problem, code="not-a-number")
+    return value
+
+
+_MAX_SHOWN = 40
+
+
+def _is_vector(value: Any) -> bool:
+    """True for a list of numbers that is not empty, or a list of such lists."""
+    if not isinstance(value, list) or not value:
+        return False
+    return _is_vector(value[0]) or (isinstance(value[0], int | float) and not isinstance(value[0], bool))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Engine(ABC):
     """The declaration of an engine: its fields are the keys of ``[engine]`` in a file.
@@ -182,6 +227,29 @@ class Engine(ABC):
             UsageError: an environment variable that is missing; a file or URL that is not valid.
             MissingExtraError: a library that is not installed.
         """
+
+    def request_names(self) -> frozenset[str] | None:
+        """The names in the request; None if this kind of engine always gets the query's text."""
+        return None
+
+    def refuse_same_request(self, columns: Iterable[str] | None = None) -> None:
+        """Refuse a request that is the same for all queries.
+
+        Args:
+            columns: the columns of the queries; any parameter may be one if not given.
+
+        Raises:
+            UsageError: the request holds neither the query nor a column of the queries.
+        """
+        names = self.request_names()
+        column_names = self.parameters if columns is None else self.parameters.keys() & set(columns)
+        if names is not None and names.isdisjoint({"query", "query_id", *column_names}):
+            raise UsageError(
+                "the request is the same for all queries: it holds neither {{query}} nor a column of the "
+                "queries that is named like a parameter; its parameters are "
+                f"{', '.join(self.parameters) or 'none'}.",
+                code="invalid-engine",
+            )
 
     def check(self) -> None:  # noqa: B027 - most kinds have nothing to refuse
         """Refuse settings that cannot work, before any request.
@@ -242,6 +310,50 @@ class Engine(ABC):
             "a command instead.",
             code="no-statements",
         )
+
+    def with_typed_values(self, queries: Sequence[Query]) -> list[Query]:
+        """The queries with the values of parameters as the request takes them.
+
+        JSON text becomes a list or an object where the parameter is a list or a table.
+
+        Raises:
+            UsageError: a column that differs from a parameter by case only; a request that is the same
+                for all queries; a value that is not valid, or a vector that is missing.
+        """
+        columns = {name for query in queries for name in query.values}
+        parameters_in_lower_case = {name.casefold(): name for name in self.parameters}
+        for column in sorted(columns - self.parameters.keys()):
+            if parameter := parameters_in_lower_case.get(column.casefold()):
+                raise UsageError(
+                    f"the queries have a column {column!r}, and [engine.parameters] has {parameter!r}; write "
+                    "both in the same case.",
+                    code="unknown-parameter",
+                )
+        self.refuse_same_request(columns)
+        typed_queries = []
+        for query in queries:
+            values = {
+                name: typed_value(value, self.parameters[name], f"query {query.query_id!r}: {name}")
+                if name in self.parameters
+                else value
+                for name, value in query.values.items()
+            }
+            typed_queries.append(replace(query, values=values))
+        for name in sorted(columns & self.parameters.keys()):
+            self._refuse_missing_vector(name, typed_queries)
+        return typed_queries
+
+    def _refuse_missing_vector(self, name: str, queries: Sequence[Query]) -> None:
+        """Refuse a column of vectors with a query that has none, unless the default is a vector."""
+        without_value = [query.query_id for query in queries if name not in query.values]
+        if not without_value or _is_vector(self.parameters[name]):
+            return
+        if any(_is_vector(query.values.get(name)) for query in queries):
+            raise UsageError(
+                f"query {without_value[0]!r} has no {name}, and other queries have one; add it, or leave the "
+                "query out.",
+                code="missing-value",
+            )
 
     def parameters_of(self, query: Query) -> dict[str, Json]:
         """The parameters of a query's request; values of the query replace those of the engine."""
