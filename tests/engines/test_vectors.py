@@ -1,6 +1,8 @@
 """Vectors and filters of each query, as a real server gets them."""
 
 import json
+import re
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -177,6 +179,19 @@ def test_opensearch_gets_vectors_and_filters(server, tmp_path):
     sent = [body["query"]["knn"]["embedding"] for path, _, body in server.seen if "_search" in path]
     assert [request["vector"] for request in sent] == list(VECTORS.values())
     assert [request["filter"] for request in sent] == list(FILTERS.values())
+
+
+def test_the_example_of_the_manual(server, tmp_path):
+    page = Path(__file__).parents[2] / "docs" / "engines.md"
+    pattern = re.compile(r"<!-- file: (knn.toml|queries.jsonl) -->\n+```\w*\n(.*?)```", re.DOTALL)
+    for name, content in pattern.findall(page.read_text()):
+        (tmp_path / name).write_text(content.replace("http://localhost:9200", server.url))
+    snapshot(tmp_path / "knn.toml", tmp_path / "queries.jsonl", concurrency=1)
+    sent = [body["query"]["knn"]["embedding"] for path, _, body in server.seen if "_search" in path]
+    assert sent == [
+        {"vector": [0.12, -0.5, 0.33], "k": 100, "filter": {"term": {"brand": "acme"}}},
+        {"vector": [0.08, 0.41, -0.2], "k": 100, "filter": {"range": {"price": {"lt": 80}}}},
+    ]
 
 
 def test_functions_and_sqlite_get_vectors(tmp_path, engine):
