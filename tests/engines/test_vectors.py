@@ -79,6 +79,14 @@ def test_keys_of_beir_and_a_vector_that_the_first_line_lacks(knn, server, tmp_pa
     assert_typed(server)
 
 
+def test_a_folder_of_part_files(tmp_path):
+    for number, (name, vector) in enumerate(VECTORS.items()):
+        frame = pl.DataFrame({"query_id": [name], "text": ["a"], "vector": [[*map(float, vector)]]})
+        frame.write_parquet(tmp_path / f"part-{number}.parquet")
+    queries = queries_of(f"parquet:{tmp_path}")
+    assert {query.query_id: query.values["vector"] for query in queries} == VECTORS
+
+
 def test_one_query_with_a_vector_longer_than_the_beginning_of_a_file(tmp_path):
     line = rows()[0] | {"vector": [0.12345678901] * 20_000}
     (query,) = queries_of(write_jsonl(tmp_path / "q.jsonl", [line]))

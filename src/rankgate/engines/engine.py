@@ -160,36 +160,31 @@ def typed_value(value: Any, default: Json, subject: str) -> Any:
         UsageError: the text is not JSON; the value is not a list or an object, or has no valid numbers.
     """
     if isinstance(default, list | dict):
-        kind = "a list" if isinstance(default, list) else "a table"
         if isinstance(value, str):
             with suppress(ValueError):
                 value = json.loads(value)
         if not isinstance(value, list | dict):
             raise UsageError(
-                f"{subject} is {str(value)[:_MAX_SHOWN]!r}, where [engine.parameters] has {kind}; "
-                "write JSON, as in [0.1, 0.2].",
+                f"{subject} is {str(value)[:_MAX_SHOWN]!r}, where [engine.parameters] has {default}; "
+                "write a list or an object as JSON, as in [0.1, 0.2].",
                 code="invalid-parameter",
             )
-    if isinstance(value, list | dict):
-        try:
-            json.dumps(value, allow_nan=False)
-        except ValueError:
-            problem = f"{subject} contains NaN or an infinite number; JSON has only finite numbers."
-            raise UsageError(problem, code="not-a-number") from None
-        if isinstance(value, list) and None in value:
-            problem = f"{subject} contains null at position {value.index(None) + 1}; write a value there."
-            raise UsageError(problem, code="not-a-number")
-    return value
+    if not isinstance(value, list | dict):
+        return value
+    with suppress(ValueError, TypeError):
+        json.dumps(value, allow_nan=False)
+        if None not in value:
+            return value
+    problem = f"{subject} contains null, NaN or an infinite number; write finite numbers."
+    raise UsageError(problem, code="not-a-number")
 
 
 _MAX_SHOWN = 40
 
 
 def _is_vector(value: Any) -> bool:
-    """True for a list of numbers that is not empty, or a list of such lists."""
-    if not isinstance(value, list) or not value:
-        return False
-    return _is_vector(value[0]) or (isinstance(value[0], int | float) and not isinstance(value[0], bool))
+    """True for a list of numbers, or of lists of numbers, that is not empty."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], int | float | list)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -321,39 +316,39 @@ class Engine(ABC):
                 for all queries; a value that is not valid, or a vector that is missing.
         """
         columns = {name for query in queries for name in query.values}
-        parameters_in_lower_case = {name.casefold(): name for name in self.parameters}
         for column in sorted(columns - self.parameters.keys()):
-            if parameter := parameters_in_lower_case.get(column.casefold()):
+            if column.casefold() in map(str.casefold, self.parameters):
                 raise UsageError(
-                    f"the queries have a column {column!r}, and [engine.parameters] has {parameter!r}; write "
-                    "both in the same case.",
+                    f"the column {column!r} of the queries differs from a name in [engine.parameters] "
+                    "only by case; write both alike.",
                     code="unknown-parameter",
                 )
         self.refuse_same_request(columns)
-        typed_queries = []
-        for query in queries:
-            values = {
-                name: typed_value(value, self.parameters[name], f"query {query.query_id!r}: {name}")
-                if name in self.parameters
-                else value
-                for name, value in query.values.items()
-            }
-            typed_queries.append(replace(query, values=values))
-        for name in sorted(columns & self.parameters.keys()):
-            self._refuse_missing_vector(name, typed_queries)
-        return typed_queries
-
-    def _refuse_missing_vector(self, name: str, queries: Sequence[Query]) -> None:
-        """Refuse a column of vectors with a query that has none, unless the default is a vector."""
-        without_value = [query.query_id for query in queries if name not in query.values]
-        if not without_value or _is_vector(self.parameters[name]):
-            return
-        if any(_is_vector(query.values.get(name)) for query in queries):
-            raise UsageError(
-                f"query {without_value[0]!r} has no {name}, and other queries have one; add it, or leave the "
-                "query out.",
-                code="missing-value",
+        columns &= self.parameters.keys()
+        typed_queries = [
+            replace(
+                query,
+                values={
+                    **query.values,
+                    **{
+                        name: typed_value(
+                            query.values[name], self.parameters[name], f"query {query.query_id!r}: {name}"
+                        )
+                        for name in columns & query.values.keys()
+                    },
+                },
             )
+            for query in queries
+        ]
+        for name in sorted(columns):
+            values = [query.values.get(name) for query in typed_queries]
+            if None in values and any(map(_is_vector, values)) and not _is_vector(self.parameters[name]):
+                raise UsageError(
+                    f"query {queries[values.index(None)].query_id!r} has no {name}, and other queries have "
+                    "one; add it, or leave the query out.",
+                    code="missing-value",
+                )
+        return typed_queries
 
     def parameters_of(self, query: Query) -> dict[str, Json]:
         """The parameters of a query's request; values of the query replace those of the engine."""

@@ -237,10 +237,9 @@ def _adapt(value: Any) -> Any:
     """A value for PostgreSQL: an array of one type of numbers for a list, jsonb for an object."""
     from psycopg.types.json import Jsonb
 
-    if isinstance(value, list) and not any(isinstance(member, list | dict) for member in value):
-        has_fractions = any(isinstance(member, float) for member in value)
-        return [float(member) for member in value] if has_fractions else value
-    return Jsonb(value) if isinstance(value, list | dict) else value
+    if isinstance(value, list) and {*map(type, value)} == {int, float}:
+        return [*map(float, value)]
+    return Jsonb(value) if isinstance(value, dict) else value
 
 
 def _authorize(action: int, *_: str | None) -> int:

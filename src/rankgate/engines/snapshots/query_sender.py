@@ -98,13 +98,8 @@ def _nested_values(queries: str | Path) -> list[JsonObject]:
     """The lists and objects of each row of a file, in the order of its queries."""
     input_file, format_ = open_input(queries, None)
     format_ = format_ or detect_format(input_file)[0]
-    files = [input_file]
-    if is_folder(input_file) and input_file.path is not None:
-        queries_path = input_file.path / "queries.jsonl"
-        is_beir = format_.name == "beir"
-        files = [open_source(queries_path)] if is_beir and queries_path.exists() else []
-        files = files if is_beir else [*list_part_files(input_file)]
     make_table = JsonlTable if format_.name == "beir" else format_.table
+    files = list_part_files(input_file) if is_folder(input_file) else [input_file]
     return [values for file in files for values in make_table(file).nested_values()] if make_table else []
 
 

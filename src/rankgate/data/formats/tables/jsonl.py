@@ -274,9 +274,7 @@ def _has_plain_values(first_object: dict[str, Json], table: TableSchema) -> bool
 
 
 def _is_vector(value: Json) -> bool:
-    return (
-        isinstance(value, list) and bool(value) and all(isinstance(member, float | int) for member in value)
-    )
+    return isinstance(value, list) and bool(value) and isinstance(value[0], float | int)
 
 
 FORMAT = table_format(

@@ -85,7 +85,11 @@ class FrameTable(Table):
             InputError: a column of ids or numbers has another type.
         """
         selected_rows = (self._scan if rows is None else rows).select(
-            self._expression(column, schema.types[name], schema).alias(name)
+            pl.col(column).map_batches(_json_texts, pl.String).alias(name)
+            if schema.part in _TEXT_PARTS and name not in _IDS and self._types[column].is_nested()
+            else pl.col(column)
+            .cast(pl.String if self._types[column] == pl.String else schema.types[name])
+            .alias(name)
             for name, column in schema.kept.items()
         )
         if schema.part not in {"qrels", "runs"}:
@@ -101,13 +105,6 @@ class FrameTable(Table):
             for name in sorted(pair_columns)
         )
         return selected_rows.filter(pl.any_horizontal(is_filled))
-
-    def _expression(self, column: str, dtype: type[pl.DataType], schema: TableSchema) -> pl.Expr:
-        """A column as text or number; a list or an object of queries and documents as JSON text."""
-        own_type = self._types[column]
-        if schema.part in _TEXT_PARTS and own_type.is_nested() and column not in _id_columns(schema):
-            return pl.col(column).map_batches(_json_texts, pl.String)
-        return pl.col(column).cast(pl.String if own_type == pl.String else dtype)
 
     def nested_values(self) -> list[dict[str, Json]]:
         """The lists and objects of each row; see `nested_values`."""
@@ -177,10 +174,6 @@ class FrameTable(Table):
             if not dtype.is_integer() and dtype not in (pl.String, pl.Categorical, pl.Enum):
                 problem = f"column {schema.kept[name]} holds {dtype}; ids are strings: cast the column."
                 raise InputError(problem, source=self.source.label, code="invalid-id")
-
-
-def _id_columns(schema: TableSchema) -> set[str]:
-    return {schema.kept[name] for name in _IDS if name in schema.kept}
 
 
 def _json_texts(values: pl.Series) -> pl.Series:
