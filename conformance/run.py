@@ -42,8 +42,13 @@ def main(tool, command):
         for name, (case, vector) in asked.items()
     )
     text = "".join(json.dumps(request) + "\n" for request in requests)
-    output = subprocess.run(command, input=text, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout
-    answers = {answer["id"]: answer for answer in map(json.loads, output.splitlines())}
+    try:
+        output = subprocess.run(
+            command, input=text, stdout=subprocess.PIPE, encoding="utf-8", check=True
+        ).stdout
+        answers = {answer["id"]: answer for answer in map(json.loads, output.splitlines())}
+    except (OSError, subprocess.CalledProcessError, ValueError, LookupError, TypeError) as error:
+        sys.exit(f"the command gives no line of JSON with an id for each request: {error!r}")
     compared = {name: pair for name, pair in asked.items() if "skip" not in answers.get(name, {})}
     failed = [name for name, (_, vector) in compared.items() if not agrees(vector, answers.get(name, {}))]
     for name in failed:
