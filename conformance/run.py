@@ -30,10 +30,10 @@ def agrees(vector, answer):
 
 def main(tool, command):
     """Ask the command for every value that can be reproduced, print what differs, and count."""
-    path = VECTORS / f"{tool}.json"
-    if not path.exists():
-        sys.exit(f"no {path.name}; tools: {', '.join(sorted(file.stem for file in VECTORS.glob('*.json')))}")
-    cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
+    tools = sorted(path.stem for path in VECTORS.glob("*.json") if path.stem != "rules")
+    if tool not in tools:
+        sys.exit(f"no values of {tool}; tools: {', '.join(tools)}")
+    cases = json.loads((VECTORS / f"{tool}.json").read_text(encoding="utf-8"))["cases"]
     vectors = {vector["id"]: (case, vector) for case in cases for vector in case["values"]}
     asked = {name: pair for name, pair in vectors.items() if "not_reproducible" not in pair[1]}
     requests = (
@@ -48,7 +48,7 @@ def main(tool, command):
         ).stdout
         answers = {answer["id"]: answer for answer in map(json.loads, output.splitlines())}
     except (OSError, subprocess.CalledProcessError, ValueError, LookupError, TypeError) as error:
-        sys.exit(f"the command gives no line of JSON with an id for each request: {error!r}")
+        sys.exit(f"{' '.join(command)}: {error!r}; write a line of JSON with an id for each request")
     compared = {name: pair for name, pair in asked.items() if "skip" not in answers.get(name, {})}
     failed = [name for name, (_, vector) in compared.items() if not agrees(vector, answers.get(name, {}))]
     for name in failed:
