@@ -27,7 +27,12 @@ ROOT = Path(__file__).parents[1]
 TABLE = ROOT / "tests" / "golden" / "conventions.csv.gz"
 FOLDER = ROOT / "conformance" / "vectors"
 NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
-OTHER_CHOICES = {"ties": "doc_id_asc", "precision": "float32", "missing": "leave_out", "unknown": "zero"}
+OTHER_CHOICES: dict[str, Any] = {
+    "ties": "doc_id_asc",
+    "precision": "float32",
+    "missing": "leave_out",
+    "unknown": "zero",
+}
 """What is tried instead of a default that decides many values."""
 
 OPTIONS = re.compile(r"(.*?) ?\[(.*)\]")
