@@ -134,8 +134,7 @@ class _Session(Connection):
         import psycopg
 
         try:
-            values = {name: _adapt(value) for name, value in self._engine.known(query).items()}
-            cursor = self._connected().execute(self._engine.sql, values)
+            cursor = self._connected().execute(self._engine.sql, self._values(query))
             names = [column.name for column in cursor.description or ()]
             rows = cursor.fetchmany(self._engine.depth)
         except psycopg.Error as error:
@@ -162,6 +161,9 @@ class _Session(Connection):
             f"change {changes[0]}" if tables and changes and changes[0] is not None else "",
         )
 
+    def _values(self, query: Query) -> dict[str, Any]:
+        return {name: _adapt(value) for name, value in self._engine.known(query).items()}
+
     def _first_row(self, statement: str, values: list[Any]) -> tuple[Any, ...] | None:
         """The first row of a statement; None if the server does not answer it."""
         import psycopg
@@ -179,7 +181,7 @@ class _Session(Connection):
         try:
             cursor = psycopg.ClientCursor(self._connected())
             cursor.execute(
-                f"EXPLAIN (FORMAT JSON, VERBOSE) {self._engine.sql}", self._engine.known(Query("", "text"))
+                f"EXPLAIN (FORMAT JSON, VERBOSE) {self._engine.sql}", self._values(Query("", "text"))
             )
             plan = cursor.fetchone()
             names = sorted(set(_relations(plan[0] if plan else [])))
