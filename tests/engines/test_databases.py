@@ -56,6 +56,26 @@ def test_postgresql_ranks_by_a_statement(postgresql, tmp_path, monkeypatch):
     )
 
 
+def test_vectors_and_filters_of_postgresql(postgresql, tmp_path, monkeypatch):
+    """A dot product with the vector of each query, over documents that its filter lists; no {{query}}."""
+    monkeypatch.setenv("SHOP_PASSWORD", "s3cret-word")
+    sql = """
+    SELECT name, (SELECT sum(a * b) FROM unnest(%(vector)s::float8[], ARRAY[4, 1, seat]) AS t(a, b))
+    FROM (VALUES ('low', 1.0), ('high', 3.0), ('none', 9.0)) AS docs(name, seat)
+    WHERE %(filter)s->'names' ? name ORDER BY 2 DESC
+    """
+    file = engine(tmp_path, postgresql, sql)
+    file.write_text(file.read_text().replace("weight = 2.0", "vector = []\nfilter = {}"))
+    values = {"vector": [1, 0.5, 2], "filter": {"names": ["low", "high"]}}
+    taken = snapshot(file, [Query("q1", "a", values), Query("q2", "b", values | {"vector": [1, 0, -1]})])
+    assert taken.run.table.rows() == [
+        ("q1", "high", 10.5),
+        ("q1", "low", 6.5),
+        ("q2", "low", 3.0),
+        ("q2", "high", 1.0),
+    ]
+
+
 def test_a_table_of_postgresql_that_changes_is_named(postgresql_server, postgresql, tmp_path, monkeypatch):
     monkeypatch.setenv("SHOP_PASSWORD", "s3cret-word")
     file, output = engine(tmp_path, postgresql), tmp_path / "pg.run"

@@ -123,6 +123,9 @@ def declared(kind, connection):
         def connect(self):
             return connection
 
+        def request_names(self):
+            return None  # its requests are not sent
+
     values = {"list": ["x"]}
     required = {
         name: values.get(parameter.kind, "x")

@@ -19,6 +19,7 @@ from rankgate.core.declare.parameter import parse_docstring_section, parse_liter
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.engines.engine import typed_value
 from rankgate.engines.requests.secrets import Secrets
 
 if TYPE_CHECKING:
@@ -195,6 +196,7 @@ class Configuration:
                     f"{self.name}: no parameter {name!r}; [engine.parameters] has {names}.",
                     code="unknown-parameter",
                 )
+            new_parameters[name] = typed_value(new_parameters[name], engine.parameters[name], name)
         engine = replace(engine, parameters={**engine.parameters, **new_parameters})
         return replace(self, engine=replace(engine, depth=depth) if depth else engine)
 

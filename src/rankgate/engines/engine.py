@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field, fields, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -147,6 +148,45 @@ def _scrub_errors(secrets: Secrets) -> Iterator[None]:
         raise kind(problem, code=error.code, source=error.source, line=error.line) from None
 
 
+def typed_value(value: Any, default: Json, subject: str) -> Any:
+    """The value of a parameter; JSON text is parsed if the default is a list or a table.
+
+    Args:
+        value: the value of a query, or of a command line.
+        default: the value in the engine's file.
+        subject: what has the value, for errors.
+
+    Raises:
+        UsageError: the text is not JSON; the value is not a list or an object, or has no valid numbers.
+    """
+    if isinstance(default, list | dict):
+        if isinstance(value, str):
+            with suppress(ValueError):
+                value = json.loads(value)
+        if not isinstance(value, list | dict):
+            raise UsageError(
+                f"{subject} is {str(value)[:_MAX_SHOWN]!r}, where [engine.parameters] has {default}; "
+                "write a list or an object as JSON, as in [0.1, 0.2].",
+                code="invalid-parameter",
+            )
+    if not isinstance(value, list | dict):
+        return value
+    with suppress(ValueError, TypeError):
+        json.dumps(value, allow_nan=False)
+        if None not in value:
+            return value
+    problem = f"{subject} contains null, NaN or an infinite number; write finite numbers."
+    raise UsageError(problem, code="not-a-number")
+
+
+_MAX_SHOWN = 40
+
+
+def _is_vector(value: Any) -> bool:
+    """True for a list of numbers, or of lists of numbers, that is not empty."""
+    return isinstance(value, list) and bool(value) and isinstance(value[0], int | float | list)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Engine(ABC):
     """The declaration of an engine: its fields are the keys of ``[engine]`` in a file.
@@ -182,6 +222,29 @@ class Engine(ABC):
             UsageError: an environment variable that is missing; a file or URL that is not valid.
             MissingExtraError: a library that is not installed.
         """
+
+    def request_names(self) -> frozenset[str] | None:
+        """The names in the request; None if this kind of engine always gets the query's text."""
+        return None
+
+    def refuse_same_request(self, columns: Iterable[str] | None = None) -> None:
+        """Refuse a request that is the same for all queries.
+
+        Args:
+            columns: the columns of the queries; any parameter may be one if not given.
+
+        Raises:
+            UsageError: the request holds neither the query nor a column of the queries.
+        """
+        names = self.request_names()
+        column_names = self.parameters if columns is None else self.parameters.keys() & set(columns)
+        if names is not None and names.isdisjoint({"query", "query_id", *column_names}):
+            raise UsageError(
+                "the request is the same for all queries: it holds neither {{query}} nor a column of the "
+                "queries that is named like a parameter; its parameters are "
+                f"{', '.join(self.parameters) or 'none'}.",
+                code="invalid-engine",
+            )
 
     def check(self) -> None:  # noqa: B027 - most kinds have nothing to refuse
         """Refuse settings that cannot work, before any request.
@@ -242,6 +305,50 @@ class Engine(ABC):
             "a command instead.",
             code="no-statements",
         )
+
+    def with_typed_values(self, queries: Sequence[Query]) -> list[Query]:
+        """The queries with the values of parameters as the request takes them.
+
+        JSON text becomes a list or an object where the parameter is a list or a table.
+
+        Raises:
+            UsageError: a column that differs from a parameter by case only; a request that is the same
+                for all queries; a value that is not valid, or a vector that is missing.
+        """
+        columns = {name for query in queries for name in query.values}
+        for column in sorted(columns - self.parameters.keys()):
+            if column.casefold() in map(str.casefold, self.parameters):
+                raise UsageError(
+                    f"the column {column!r} of the queries differs from a name in [engine.parameters] "
+                    "only by case; write both alike.",
+                    code="unknown-parameter",
+                )
+        self.refuse_same_request(columns)
+        columns &= self.parameters.keys()
+        typed_queries = [
+            replace(
+                query,
+                values={
+                    **query.values,
+                    **{
+                        name: typed_value(
+                            query.values[name], self.parameters[name], f"query {query.query_id!r}: {name}"
+                        )
+                        for name in columns & query.values.keys()
+                    },
+                },
+            )
+            for query in queries
+        ]
+        for name in sorted(columns):
+            values = [query.values.get(name) for query in typed_queries]
+            if None in values and any(map(_is_vector, values)) and not _is_vector(self.parameters[name]):
+                raise UsageError(
+                    f"query {queries[values.index(None)].query_id!r} has no {name}, and other queries have "
+                    "one; add it, or leave the query out.",
+                    code="missing-value",
+                )
+        return typed_queries
 
     def parameters_of(self, query: Query) -> dict[str, Json]:
         """The parameters of a query's request; values of the query replace those of the engine."""

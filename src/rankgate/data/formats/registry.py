@@ -288,11 +288,14 @@ def _fallback_format(
         InputError: the file is JSON but not a table.
     """
     if beginnings[0] == "json":
-        from rankgate.data.formats.tables.jsonl import has_objects, has_plain_rows
+        first_bytes = first_bytes if b"\n" in first_bytes else input_file.head(_LONG)  # has a vector
+        from rankgate.data.formats.tables.jsonl import has_objects, has_plain_rows, sniff
         from rankgate.data.formats.tables.nested_json import has_table
 
         if has_plain_rows(first_bytes):
             return find_format("jsonl"), "the first line is an object with plain values"
+        if reason := sniff(first_bytes, ""):
+            return find_format("jsonl"), reason
         if has_objects(first_bytes):
             return find_format("jsonl"), "the first lines are objects"
         if has_table(input_file):

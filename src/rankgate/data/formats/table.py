@@ -21,6 +21,7 @@ from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.text_values import number_fault
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.streams.source import InputFile, InputKind
 
 
@@ -154,6 +155,13 @@ class Table:
     def frame(self) -> pl.LazyFrame:
         """All columns under their own names, of any type."""
         raise NotImplementedError
+
+    def nested_values(self) -> list[dict[str, Json]]:
+        """The lists and objects of each row by column, with their types; empty if the file has none.
+
+        `frames` has them as JSON text.
+        """
+        return []
 
     def line(self, row: int) -> int | None:  # noqa: ARG002 - a file with lines overrides it
         """The line of a row; None if the file has no lines."""

@@ -20,7 +20,7 @@ from rankgate.core.errors import UsageError, require
 from rankgate.core.frozen import dataclass
 from rankgate.data.answers.engine_answers import MISSING, Answer, Failure, Row, make_answer
 from rankgate.engines.engine import Connection, Engine, Facts, Query
-from rankgate.engines.requests.secrets import Secrets, fill, template_names
+from rankgate.engines.requests.secrets import Secrets, fill, template_names, value_text
 
 _CONNECT = 10  # seconds
 _PORT = "5432"
@@ -64,7 +64,7 @@ class PostgreSql(Engine):
     Attributes:
         dsn: The connection string, such as "host=localhost dbname=shop password=${PGPASSWORD}".
         sql: The statement, with %(query)s, %(depth)s and the parameters, as in %(weight)s; a
-            percent sign is written %%.
+            percent sign is written %%. A list is an array, as in %(vector)s::vector; an object is jsonb.
     """
 
     engine_kind: ClassVar[str] = "postgresql"
@@ -74,12 +74,14 @@ class PostgreSql(Engine):
     dsn: str
     sql: str
 
+    def request_names(self) -> frozenset[str]:
+        """The names in the statement."""
+        return frozenset(_PYTHON_PARAMETER.findall(self.sql))
+
     def check(self) -> None:
-        """Refuse a statement without the query, and names without a value."""
-        used_names = set(_PYTHON_PARAMETER.findall(self.sql))
-        if "query" not in used_names:
-            raise UsageError("the statement does not hold %(query)s.", code="invalid-engine")
-        self.refuse_unknown(used_names)
+        """Refuse a statement that is the same for all queries, and names without a value."""
+        self.refuse_same_request()
+        self.refuse_unknown(self.request_names())
 
     def addresses(self) -> tuple[str, ...]:
         """Every host of the connection string, which must state host, user and password.
@@ -109,7 +111,7 @@ class PostgreSql(Engine):
 
     def uses(self) -> frozenset[str]:
         """The names of the statement."""
-        return frozenset(_PYTHON_PARAMETER.findall(self.sql))
+        return self.request_names()
 
     def execute(self, statement: str) -> None:
         """Carry out one statement or several, each in its own transaction."""
@@ -132,7 +134,7 @@ class _Session(Connection):
         import psycopg
 
         try:
-            cursor = self._connected().execute(self._engine.sql, self._engine.known(query))
+            cursor = self._connected().execute(self._engine.sql, self._values(query))
             names = [column.name for column in cursor.description or ()]
             rows = cursor.fetchmany(self._engine.depth)
         except psycopg.Error as error:
@@ -159,6 +161,9 @@ class _Session(Connection):
             f"change {changes[0]}" if tables and changes and changes[0] is not None else "",
         )
 
+    def _values(self, query: Query) -> dict[str, Any]:
+        return {name: _adapt(value) for name, value in self._engine.known(query).items()}
+
     def _first_row(self, statement: str, values: list[Any]) -> tuple[Any, ...] | None:
         """The first row of a statement; None if the server does not answer it."""
         import psycopg
@@ -176,7 +181,7 @@ class _Session(Connection):
         try:
             cursor = psycopg.ClientCursor(self._connected())
             cursor.execute(
-                f"EXPLAIN (FORMAT JSON, VERBOSE) {self._engine.sql}", self._engine.known(Query("", "text"))
+                f"EXPLAIN (FORMAT JSON, VERBOSE) {self._engine.sql}", self._values(Query("", "text"))
             )
             plan = cursor.fetchone()
             names = sorted(set(_relations(plan[0] if plan else [])))
@@ -230,6 +235,15 @@ class _Session(Connection):
         return Failure("fatal" if code.startswith(_DENIED_CLASSES) else "refused", f"PostgreSQL: {message}")
 
 
+def _adapt(value: Any) -> Any:
+    """A value for PostgreSQL: an array of one type of numbers for a list, jsonb for an object."""
+    from psycopg.types.json import Jsonb
+
+    if isinstance(value, list) and {*map(type, value)} == {int, float}:
+        return [*map(float, value)]
+    return Jsonb(value) if isinstance(value, dict) else value
+
+
 def _authorize(action: int, *_: str | None) -> int:
     """Refuse other files: a statement could attach them, and then read and write them."""
     return sqlite3.SQLITE_DENY if action == sqlite3.SQLITE_ATTACH else sqlite3.SQLITE_OK
@@ -253,7 +267,7 @@ class Sqlite(Engine):
             (``and``), as a phrase, or the query as it is (``raw``).
         weights: A weight for each column in bm25(), as in [10, 1]; numbers or names in braces.
         sql: A statement instead, which gives id, score (higher is better) and fields; it may
-            use :query, :depth and the parameters.
+            use :query, :depth and the parameters; lists and objects are JSON text.
     """
 
     engine_kind: ClassVar[str] = "sqlite"
@@ -311,6 +325,13 @@ class Sqlite(Engine):
                 database.executescript(statement)
         except sqlite3.Error as error:
             raise UsageError(f"SQLite: {error}.", code="statement-failed") from None
+
+    def known(self, query: Query) -> dict[str, Any]:
+        """The values for names; lists and objects as JSON text, which SQLite's functions read."""
+        return {
+            name: value_text(value) if isinstance(value, list | dict) else value
+            for name, value in super().known(query).items()
+        }
 
     def expression(self, text: str) -> str:
         """The query as an FTS5 expression; each word is quoted, so that it is not an operator."""

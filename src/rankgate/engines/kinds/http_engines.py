@@ -26,7 +26,7 @@ from rankgate.data.answers.engine_answers import (
 )
 from rankgate.data.answers.engine_products import ELASTICSEARCH
 from rankgate.engines.engine import Connection, Engine, Facts, Query
-from rankgate.engines.requests.secrets import Secrets, fill, resolve_table, template_names
+from rankgate.engines.requests.secrets import Secrets, fill, resolve_table, template_names, value_text
 from rankgate.engines.requests.transport import Transport, request_json, server_address, with_partial
 
 if TYPE_CHECKING:
@@ -78,20 +78,19 @@ class Http(Engine):
     state: str | None = None
     ca: str | None = field(default=None, metadata={"path": True})
 
+    def request_names(self) -> frozenset[str]:
+        """The names in the URL, its parameters and the body."""
+        return frozenset(template_names([self.url, self.params, self.body or {}]))
+
     def check(self) -> None:
-        """Refuse names without a value, and a request that does not contain the query."""
-        used_names = {
-            *template_names(self.params),
-            *template_names(self.body or {}),
-            *template_names(self.url),
-        }
+        """Refuse names without a value, and a request that is the same for all queries."""
+        used_names = self.request_names()
         self.refuse_unknown(used_names, "offset", "page", "page_size")
         if "${" in self._url[1]:
             raise UsageError(
                 "the URL has a secret behind a name in braces; send it in a header.", code="invalid-engine"
             )
-        if "query" not in used_names:
-            raise UsageError("no part of the request holds {{query}}.", code="invalid-engine")
+        self.refuse_same_request()
         if self.page_size and not used_names & {"offset", "page"}:
             raise UsageError("page_size needs {{offset}} or {{page}} in the request.", code="invalid-engine")
         if self.body is not None and self.method == "GET":
@@ -128,7 +127,7 @@ class Http(Engine):
         """The rest of the path with values, encoded."""
         if "{{" not in self._url[1]:
             return self._url[1]
-        encoded_values = {name: quote(str(value), safe="") for name, value in values.items()}
+        encoded_values = {name: quote(value_text(value), safe="") for name, value in values.items()}
         return str(fill(self._url[1] + " ", encoded_values)).rstrip()
 
     def connect(self) -> Connection:
@@ -249,6 +248,10 @@ class OpenSearch(Engine):
     headers: dict[str, Any] = field(default_factory=dict)
     ca: str | None = field(default=None, metadata={"path": True})
 
+    def request_names(self) -> frozenset[str] | None:
+        """The names in the body and the URL's parameters; None if the request has no body of its own."""
+        return None if self.body is None else frozenset(template_names([self.body, self.params]))
+
     def check(self) -> None:
         """Refuse several kinds of query, names without a value, several kinds of login."""
         if sum(map(bool, (self.search, self.body, self.template))) != 1:
@@ -257,10 +260,8 @@ class OpenSearch(Engine):
             raise UsageError("give one of user, api_key and bearer.", code="invalid-engine")
         if bool(self.user) != bool(self.password):
             raise UsageError("user and password belong together.", code="invalid-engine")
-        used_names = {*template_names(self.body or {}), *template_names(self.params)}
-        self.refuse_unknown(used_names)
-        if self.body is not None and "query" not in used_names:
-            raise UsageError("the body does not hold {{query}}.", code="invalid-engine")
+        self.refuse_unknown(template_names([self.body or {}, self.params]))
+        self.refuse_same_request()
 
     def addresses(self) -> tuple[str, ...]:
         """The cluster."""

@@ -7,6 +7,7 @@ in double braces, and ${NAME}, represent values.
 from __future__ import annotations
 
 import base64
+import json
 import logging
 import os
 import re
@@ -22,7 +23,7 @@ from weakref import WeakSet
 from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
+    from rankgate.core.value_types import Json, JsonObject
 
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -338,9 +339,9 @@ def fill(template: object, values: JsonObject, variables: Mapping[str, str] = _N
     """The template with values in place of names and of environment variables.
 
     A text that is one name and nothing else becomes the value with its type; in a longer text
-    the value is inserted as text. Values are put into the structure, never into JSON text, so that
-    no query can change the request. The value of a variable cannot do so either: all values are
-    inserted in one step.
+    the value is inserted as text, a list or an object as JSON text. Values are put into the
+    structure, never into JSON text, so that no query can change the request. The value of a variable
+    cannot do so either: all values are inserted in one step.
 
     Args:
         template: texts, lists and tables.
@@ -362,8 +363,14 @@ def fill(template: object, values: JsonObject, variables: Mapping[str, str] = _N
     if whole_match := _NAME.fullmatch(template):
         return values[whole_match[1]]
     return _NAME_OR_VARIABLE.sub(
-        lambda match: str(values[match[1]]) if match[1] else variables.get(match[2], match[0]), template
+        lambda match: value_text(values[match[1]]) if match[1] else variables.get(match[2], match[0]),
+        template,
     )
+
+
+def value_text(value: Json) -> str:
+    """The text of a value in a longer text; a list or an object as JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
 
 
 def template_names(template: object) -> Iterator[str]:

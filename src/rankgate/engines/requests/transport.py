@@ -21,6 +21,7 @@ from urllib.request import getproxies, proxy_bypass
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.answers.engine_answers import Answer, Failure
+from rankgate.engines.requests.secrets import value_text
 
 if TYPE_CHECKING:
     import urllib3
@@ -359,4 +360,4 @@ def _flatten_params(params: JsonObject) -> list[tuple[str, str]]:
 
 
 def _param_text(value: Json) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else value_text(value)

@@ -24,7 +24,10 @@ from rankgate.data import contents_of
 from rankgate.data.answers.engine_answers import Answer, Failure
 from rankgate.data.column_names import ALIASES
 from rankgate.data.foreign_frames import is_frame, polars_frame
-from rankgate.data.formats.registry import split_prefix
+from rankgate.data.formats.registry import detect_format, open_input, split_prefix
+from rankgate.data.formats.tables.jsonl import JsonlTable
+from rankgate.data.formats.tables.parquet_arrow import nested_values
+from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
 from rankgate.data.text.text_values import BOM, decode_utf8
 from rankgate.engines.engine import Query
@@ -77,11 +80,27 @@ def _rows(queries: Any, label: str) -> list[tuple[Any, Any, int | None, Mapping[
         rows = _two_columns(open_source(queries))
         if rows:
             return rows
-    table = polars_frame(queries, "queries") if is_frame(queries) else contents_of(queries).queries
+    is_in_memory = is_frame(queries)
+    table = polars_frame(queries, "queries") if is_in_memory else contents_of(queries).queries
     if table is None or not {"query_id", "text"} <= set(table.columns):
         problem = "it holds no texts of queries; columns query_id and text are needed."
         raise InputError(problem, source=label, code="no-such-content")
-    return [(row.pop("query_id"), row.pop("text"), None, _values(row)) for row in table.iter_rows(named=True)]
+    nested_rows = nested_values(table) if is_in_memory else _nested_values(queries)
+    return [
+        (row.pop("query_id"), row.pop("text"), None, {**_values(row), **nested_row})
+        for row, nested_row in zip(
+            table.iter_rows(named=True), nested_rows or repeat({}, len(table)), strict=True
+        )
+    ]
+
+
+def _nested_values(queries: str | Path) -> list[JsonObject]:
+    """The lists and objects of each row of a file, in the order of its queries."""
+    input_file, format_ = open_input(queries, None)
+    format_ = format_ or detect_format(input_file)[0]
+    make_table = JsonlTable if format_.name == "beir" else format_.table
+    files = list_part_files(input_file) if is_folder(input_file) else [input_file]
+    return [values for file in files for values in make_table(file).nested_values()] if make_table else []
 
 
 def _values(row: JsonObject) -> dict[str, Json]:

@@ -74,9 +74,11 @@ class EngineSnapshot:
 
         Raises:
             InputError: a file that is not an unfinished snapshot.
-            UsageError: a snapshot of another engine, other parameters or queries.
+            UsageError: a snapshot of another engine, other parameters or queries; a value of a query
+                that does not fit the engine's parameters.
         """
         header = {**_snapshot_identity(configuration, queries), **(more or {})}
+        queries = configuration.engine.with_typed_values(queries)
         for query in queries:
             target.refuse_unheld(query.query_id)
         outcomes = Outcomes.open(Path(f"{target.path}{PARTIAL}"), header)

@@ -87,6 +87,14 @@ class JsonlTable(Table):
             problem = "one column has values of different types; write each column in one type."
             raise InputError(problem, source=self.source.label, code="wrong-type") from None
 
+    def nested_values(self) -> list[dict[str, Json]]:
+        """The lists and objects of each row, also under keys that the first object lacks."""
+        return [
+            {key: value for key, value in row.items() if isinstance(value, dict | list)}
+            for _, row in json_text.read_json_objects(self.source)
+            if any(map(_is_filled, row.values()))
+        ]
+
     def line(self, row: int) -> int | None:
         """The line of a row: blank lines and objects without any value are skipped."""
         line = 0
@@ -260,8 +268,13 @@ def has_objects(first_bytes: bytes) -> bool:
 
 
 def _has_plain_values(first_object: dict[str, Json], table: TableSchema) -> bool:
-    """True if all needed values are plain, as in a row."""
-    return not any(isinstance(first_object[key], dict | list) for key in table.kept.values())
+    """True if all needed values are plain, as in a row; a query may have a vector."""
+    nested = [value for key in table.kept.values() if isinstance(value := first_object[key], dict | list)]
+    return not nested or (table.part == "queries" and any(map(_is_vector, nested)))
+
+
+def _is_vector(value: Json) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], float | int)
 
 
 FORMAT = table_format(

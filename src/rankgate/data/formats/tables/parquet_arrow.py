@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import io
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -23,6 +24,7 @@ from rankgate.data.qrels import check_rows
 from rankgate.data.table_rows import with_defects
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.file_contents import FileContents
     from rankgate.data.formats.format import Loss
     from rankgate.data.formats.table import TableSchema
@@ -32,6 +34,7 @@ PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1"
 _IDS = ("query_id", "doc_id")
 _STREAMED_PARTS = {"runs", "states"}
+_TEXT_PARTS = {"queries", "documents"}
 _PAIR_NUMBERS = {"grade", "score", "rank"}
 _RANX_COLUMNS = {"q_id", "doc_id", "score"}
 _ROWS_PER_BATCH = 1_000_000
@@ -82,7 +85,9 @@ class FrameTable(Table):
             InputError: a column of ids or numbers has another type.
         """
         selected_rows = (self._scan if rows is None else rows).select(
-            pl.col(column)
+            pl.col(column).map_batches(_json_texts, pl.String).alias(name)
+            if schema.part in _TEXT_PARTS and name not in _IDS and self._types[column].is_nested()
+            else pl.col(column)
             .cast(pl.String if self._types[column] == pl.String else schema.types[name])
             .alias(name)
             for name, column in schema.kept.items()
@@ -100,6 +105,11 @@ class FrameTable(Table):
             for name in sorted(pair_columns)
         )
         return selected_rows.filter(pl.any_horizontal(is_filled))
+
+    def nested_values(self) -> list[dict[str, Json]]:
+        """The lists and objects of each row; see `nested_values`."""
+        names = [name for name, dtype in self._types.items() if dtype.is_nested()]
+        return nested_values(collect_frame(self._scan.select(names), self.source)) if names else []
 
     def frames(self, schema: TableSchema) -> Iterator[pl.DataFrame]:
         """The rows of some columns, a million at a time; see `Table.frames`."""
@@ -164,6 +174,32 @@ class FrameTable(Table):
             if not dtype.is_integer() and dtype not in (pl.String, pl.Categorical, pl.Enum):
                 problem = f"column {schema.kept[name]} holds {dtype}; ids are strings: cast the column."
                 raise InputError(problem, source=self.source.label, code="invalid-id")
+
+
+def _json_texts(values: pl.Series) -> pl.Series:
+    """Lists and objects as JSON text; values that JSON lacks, such as times, as strings."""
+    texts = [
+        None if value is None else json.dumps(value, ensure_ascii=False, default=str)
+        for value in values.to_list()
+    ]
+    return pl.Series(values.name, texts, pl.String)
+
+
+def nested_values(frame: pl.DataFrame) -> list[dict[str, Json]]:
+    """The lists and objects of each row as JSON; a field of an object that is null is left out.
+
+    All objects of a column have the same fields in such a frame, so that null means that an object
+    does not have the field.
+    """
+    texts = frame.select(_json_texts(column) for column in frame if column.dtype.is_nested())
+    return [
+        {name: json.loads(text, object_hook=_without_nulls) for name, text in row.items() if text is not None}
+        for row in texts.iter_rows(named=True)
+    ]
+
+
+def _without_nulls(value: dict[str, Json]) -> dict[str, Json]:
+    return {name: member for name, member in value.items() if member is not None}
 
 
 def write(
