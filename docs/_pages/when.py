@@ -66,7 +66,7 @@ def _facts(task: str, stage: str, *, graded: bool, **other: object) -> DataFacts
         "over_page": 0.2,
         "over_depth": 0.0,
         "runs": 2,
-        "judged": (("old", 1.0), ("new", 1.0)),
+        "judged": {"old": 1.0, "new": 1.0},
         "latency": True,
     }
     return DataFacts(**{**usual, **other})
@@ -145,7 +145,7 @@ def _ref(source: str) -> str:
 def _holes() -> str:
     """The sentences of rules that need other data than the table has."""
     plain = _facts("explore", "final", graded=True)
-    holes = _facts("explore", "final", graded=True, judged=(("old", 0.6), ("new", 0.6)))
+    holes = _facts("explore", "final", graded=True, judged={"old": 0.6, "new": 0.6})
     few_queries = _facts("explore", "final", graded=True, queries=40)
     rows = [
         (
@@ -161,7 +161,7 @@ def _holes() -> str:
 
 
 def _cautions() -> str:
-    facts = _facts("explore", "final", graded=True, judged=(("old", 0.6),), queries=40, single=0.95)
+    facts = _facts("explore", "final", graded=True, judged={"old": 0.6}, queries=40, single=0.95)
     return "".join(
         f"- {prose(fill_facts(caution.words, facts))} {_ref(caution.source)}\n" for caution in CAUTIONS
     )
