@@ -130,6 +130,7 @@ WITHOUT_FROM = {
     ("mcp",): "a folder",
     ("doctor",): "a folder",
     ("init",): "a folder that is written",
+    ("online", "map"): "a log whose format is not one of rankgate's",
     ("demo",): "a folder that is written",
 }
 """Commands with paths and without ``--from FORMAT``, with the reason."""
