@@ -79,6 +79,10 @@ class MetricNames:
             self._known[spelled] = self._find_named(spelled)
         return self._known[spelled]
 
+    def declare(self, metric: NamedMetric) -> None:
+        """Set a metric that the tool of a file declares; it stands before one of rankgate's names."""
+        self._known[metric.name] = metric
+
     def _find_named(self, spelled: str) -> NamedMetric:
         direction = self.directions.get(spelled)
         lower = None if direction is None else direction == "lower"

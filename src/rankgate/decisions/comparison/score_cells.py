@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, check_schema_version
@@ -14,10 +15,17 @@ from rankgate.data.streams.source import open_source
 from rankgate.data.text.json_text import parse_json
 from rankgate.data.text.spreadsheet_cells import number_rows, require_width
 from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
+from rankgate.decisions.comparison.framework_scores import (
+    ItemValues,
+    find_framework,
+    read_archive,
+    read_items,
+)
 from rankgate.decisions.comparison.query_groups import GroupedRun, read_grouped_runs, runs_of_scores
 from rankgate.measurement.evaluation.scores import Scores
 
 if TYPE_CHECKING:
+    from rankgate.data.streams.source import InputFile
     from rankgate.decisions.comparison.query_groups import MetricNames
 
 
@@ -28,6 +36,7 @@ _QUERY = ("query_id", "qid", "query-id", "query", "q_id", "topic", "topic_id", "
 _SYSTEM = ("system", "run", "run_id", "system_id", "model", "name", "runid")
 _METRIC = ("metric", "measure")
 _VALUE = ("value", "score", "result")
+_ZIP, _MODEL = b"PK\x03\x04", "model_meta.json"
 _EMPTY = frozenset({"", "nan", "null", "none", "na", "n/a", "-"})
 _SEPARATORS = (",", "\t", ";", "|")
 
@@ -59,12 +68,18 @@ class ScoreFile:
         label, stem: the names of the file in errors and as a system.
         cells: the cells of the file.
         groups: the groups of each system, if cells are groups of queries.
+        system: the name of the only system; empty without a name.
+        clusters: the cluster of each query, if the file has clusters.
+        notes: what the file lacks, or how it was read.
     """
 
     label: str
     stem: str
     cells: tuple[Cell, ...]
     groups: Mapping[str, GroupedRun] = field(default_factory=dict)
+    system: str = ""
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a path, a frame or a dict
@@ -86,17 +101,63 @@ def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a
         table = polars_frame(path, "scores")
         rows = [(None, [*map(_text, row)]) for row in table.iter_rows()]
         return _file_of_queries("scores", "scores", _table_cells(table.columns, rows, "scores", names))
-    file_source = open_source(path)
+    if isinstance(path, str | Path) and Path(path).is_dir():
+        return _read_folder(Path(path), names)
+    return _read_file(open_source(path), names)
+
+
+def _read_file(file_source: InputFile, names: MetricNames) -> ScoreFile:
     data = file_source.everything().removeprefix(BOM)
     first_byte = data.lstrip()[:1]
     if first_byte == b"{" and b'"groups"' in data and (runs := read_grouped_runs(data, file_source.label)):
         return _file_of_sums(file_source.label, file_source.stem, runs)
-    if first_byte in (b"{", b"["):
+    cells: Iterator[Cell] | ItemValues
+    if data.startswith(_ZIP):
+        cells = _framework_cells(read_archive(data, file_source.label), file_source.label, names) or iter(())
+    elif first_byte in (b"{", b"["):
         cells = _read_json(data, file_source.label, names)
     else:
         text = decode_utf8(data, file_source.label)
         cells = _read_lines(text, file_source.label, names)
+    if isinstance(cells, ItemValues):
+        return _file_of_items(file_source.label, file_source.stem, cells)
     return _file_of_queries(file_source.label, file_source.stem, cells)
+
+
+def _framework_cells(document: object, label: str, names: MetricNames) -> ItemValues | None:
+    """The values of a framework's document; None if no framework has such documents."""
+    framework = find_framework(document)
+    return None if framework is None else read_items(document, framework, label, names)
+
+
+def _file_of_items(label: str, stem: str, items: ItemValues) -> ScoreFile:
+    cells = tuple(
+        Cell(system, item, metric, value, None) for (system, item, metric), value in items.values.items()
+    )
+    return ScoreFile(label, stem, cells, system=items.system, clusters=items.clusters, notes=items.notes)
+
+
+def _read_folder(folder: Path, names: MetricNames) -> ScoreFile:
+    """The files of a folder as one system: a model's results on several tasks, as MTEB writes them.
+
+    Raises:
+        InputError: the folder has no files of values.
+    """
+    paths = [path for path in sorted(folder.rglob("*.json")) if path.name != _MODEL]
+    if not paths:
+        problem = "a folder without files of values (.json); name a file."
+        raise InputError(problem, source=str(folder), code="no-values")
+    files = [score_cells(path, names) for path in paths]
+    model = next(folder.rglob(_MODEL), None)
+    fields = parse_json(model.read_bytes(), str(model)) if model else None
+    return ScoreFile(
+        str(folder),
+        folder.name,
+        tuple(cell for file in files for cell in file.cells),
+        system=str(fields.get("name") or "") if isinstance(fields, Mapping) else "",
+        clusters={query: cluster for file in files for query, cluster in file.clusters.items()},
+        notes=tuple(dict.fromkeys(note for file in files for note in file.notes)),
+    )
 
 
 def _file_of_sums(label: str, stem: str, runs: Mapping[str, GroupedRun]) -> ScoreFile:
@@ -116,7 +177,7 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]:
+def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell] | ItemValues:
     lines = [line for line in content.split(b"\n") if line.strip()]
     is_json_lines = len(lines) > 1 and all(line.strip()[:1] == b"{" for line in lines[:2])
     if is_json_lines and lines[0].strip()[-1:] == b"}":  # one object per line
@@ -133,9 +194,13 @@ def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]
                 "have them (rankgate eval --per-query, or --backend spark)."
             )
             raise InputError(problem, source=label, code="no-values")
+        if items := _framework_cells(document, label, names):
+            return items
         if isinstance(document, Mapping):
             return _nested_cells(document, label, names)
         records = document if isinstance(document, list) else [document]
+    if items := _framework_cells(records, label, names):
+        return items
     objects = [record for record in records if isinstance(record, Mapping)]
     if len(objects) < len(records):
         problem = "a list that is not of objects; give one with query, metric and value each."
@@ -204,7 +269,7 @@ def _json_number(value: object, label: str) -> float | None:
     return float(value)
 
 
-def _read_lines(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
+def _read_lines(text: str, label: str, names: MetricNames) -> Iterator[Cell] | ItemValues:
     first_line = next((line for line in text.splitlines() if line.strip()), "")
     fields = first_line.split()
     headless = len(fields) in (3, 4) and (_is_value(fields[-1]) or fields[0] == "runid")
@@ -216,7 +281,9 @@ def _read_lines(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
         raise InputError(problem, source=label, line=1, code="unknown-format")
     numbered_rows = number_rows(text, separator, label)
     header = [heading.strip() for heading in next(numbered_rows)[1]]
-    return _table_cells(header, list(require_width(numbered_rows, len(header), label)), label, names)
+    rows = list(require_width(numbered_rows, len(header), label))
+    records = [dict(zip(header, row, strict=True)) for _, row in rows]
+    return _framework_cells(records, label, names) or _table_cells(header, rows, label, names)
 
 
 def _is_value(text: str) -> bool:
