@@ -48,6 +48,7 @@ from rankgate.measurement.metrics.ranking.pair_metrics import (
 )
 from rankgate.measurement.metrics.ranking.precision_recall_metrics import (
     F,
+    FullRecall,
     P,
     R,
     RelP,
@@ -84,6 +85,7 @@ CATALOGUE: tuple[Metric, ...] = (
     R,
     F,
     Success,
+    FullRecall,
     Rprec,
     ERR,
     RBP,
