@@ -134,6 +134,7 @@ TABLE = (
     ("trec-rag", "rag_answers:TREC_RAG_FORMAT", "json"),
     ("trajectories", "rag_contexts:TRAJECTORIES_FORMAT", "json"),
     ("traces", "trace_files", "json"),
+    ("locomo", "memory_questions:LOCOMO_FORMAT", "json"),
     ("mteb", "benchmark_files:MTEB_FORMAT", "json"),
     ("elasticsearch", "search_answers:ELASTICSEARCH", "json"),
     ("solr", "search_answers:SOLR", "json"),

@@ -197,6 +197,17 @@ FRAMEWORKS = (
         ),
         by_text=("user_input", "question"),
     ),
+    Framework(  # report.json of supermemoryai/memorybench, src/types/unified.ts
+        "MemoryBench",
+        keys=("benchmark", "evaluations.*.questionId"),
+        items="evaluations",
+        item=("questionId",),
+        values=("score", "retrievalMetrics.*", "searchDurationMs", "answerDurationMs", "totalDurationMs"),
+        system_of_all="provider",
+        again="error",
+        metrics=(_COSTS, _SHARES),
+        side="k|relevantRetrieved|.*DurationMs",
+    ),
     Framework(  # mteb's TaskResult.to_disk
         "MTEB",
         keys=("task_name|mteb_dataset_name", "scores.test|scores.dev|scores.validation|scores.train"),
