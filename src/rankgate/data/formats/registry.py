@@ -132,6 +132,7 @@ TABLE = (
     ("ragas-normalized", "rag_contexts:NORMALIZED", "json"),
     ("nuggets", "rag_answers:NUGGETS_FORMAT", "json"),
     ("trec-rag", "rag_answers:TREC_RAG_FORMAT", "json"),
+    ("tool-calls", "tool_calls", "json"),
     ("trajectories", "rag_contexts:TRAJECTORIES_FORMAT", "json"),
     ("traces", "trace_files", "json"),
     ("locomo", "memory_questions:LOCOMO_FORMAT", "json"),
