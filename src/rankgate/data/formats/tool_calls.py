@@ -138,9 +138,9 @@ FORMAT = Format(
     detail=(
         'An object a task: {"query_id": ..., "query": ..., "calls": [{"tool": ..., "arguments": {...}, '
         '"tokens": ..., "seconds": ...}], "expected": [{"tool": ..., "arguments": {...}}]}, or such objects '
-        "under turns, each a task of its own. Names of DeepEval, Ragas and OpenAI's messages are known. A "
-        "call is a ranking of one document, its tool with its arguments; expected calls are judgments, graded "
-        "by their place. An expected call without arguments takes any; a value may be a comparator: "
+        "under turns, each a task. Names of DeepEval, Ragas and OpenAI's messages are known. A call "
+        "is a ranking of one document, its tool with its arguments; expected calls are judgments, graded by "
+        "their place. An expected call without arguments takes any; a value may be a comparator: "
         '{"$any": true}, {"$in": [...]}, {"$contains": "text"}, {"$text": "in any case"}, {"$number": 3, '
         '"within": 0.1}.'
     ),

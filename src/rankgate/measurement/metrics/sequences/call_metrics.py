@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from rankgate.core.arrays import Flags, Floats
+from rankgate.core.errors import UsageError
 from rankgate.measurement.metrics.judged_block import Counts, ratio
 from rankgate.measurement.metrics.sequences.agent_metrics import Cost, cost_of_tasks
 from rankgate.measurement.metrics.sequences.sequence import SequenceMetric, Sequences, count
@@ -30,6 +31,9 @@ def call_match(sequences: Sequences, *, order: Order = "exact") -> Floats:
     Returns:
         ``(G,)``; for a task that expects no calls 1 without calls, and under the others always.
 
+    Raises:
+        UsageError: an order is asked for, and expected calls have equal grades, so that none is known.
+
     >>> from rankgate.measurement.metrics.sequences.sequence import sequences
     >>> task = sequences([[[("b", 2)], [("x", None)], [("a", 1)]]], [[2, 1]])
     >>> [float(call_match(task, order=order)[0]) for order in ("exact", "in_order", "any")]
@@ -39,6 +43,9 @@ def call_match(sequences: Sequences, *, order: Order = "exact") -> Floats:
     is_complete = count(hits) == sequences.relevant(1)
     if order == "any":
         return is_complete.astype(np.float64)
+    if np.any((sequences.ideal[:, 1:] > 0) & (sequences.ideal[:, 1:] == sequences.ideal[:, :-1])):
+        problem = "expected calls have equal grades, which name no order; take CallMatch(order='any')."
+        raise UsageError(problem, code="missing-input")
     places = np.where(hits, sequences.grade, 0).reshape(len(hits), -1)
     reached = np.maximum.accumulate(places, axis=1)
     is_late = (places[:, 1:] > 0) & (places[:, 1:] < reached[:, :-1])

@@ -62,7 +62,7 @@ AZURE = Convention(
     parameters={"*": {"rel": _ABOVE_ZERO}, "nDCG": {"gain": "exp"}},
     spellings={
         "ndcg@{k}": "nDCG@{k}",
-        "xdcg@{k}": f"RBP(p=0.6,gain={{{{{_XDCG_GAINS}}}}},horizon={{k}})@{{k}}",
+        "xdcg@3": f"RBP(p=0.6,gain={{{{{_XDCG_GAINS}}}}},horizon=3)@3",
         "fidelity": f"NCG(gain={{{{{_FIDELITY_GAINS}}}}})",
         "holes": "NumUnjudged",
     },
