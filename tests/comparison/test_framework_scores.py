@@ -8,6 +8,7 @@ import json
 import zipfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from rankgate import compare, gate, read_scores
@@ -171,6 +172,13 @@ def test_deepeval_directions_follow_its_thresholds(tmp_path):
     score_cells(low, names)
     assert names["Bias"].lower is True
     assert (names["Faithfulness"].lower, names["Faithfulness"].high) == (False, 1)
+
+
+def test_tables_and_documents_in_memory_are_the_same():
+    table = pl.read_csv(FILES / "langsmith_old.csv")
+    assert cells(table)[0] == cells(FILES / "langsmith_old.csv")[0]
+    document = json.loads((FILES / "deepeval_old.json").read_text("utf-8"))
+    assert cells(document)[0] == cells(FILES / "deepeval_old.json")[0]
 
 
 def test_langsmith_tables_pair_by_example_and_leave_texts_out():

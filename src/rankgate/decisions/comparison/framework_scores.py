@@ -19,7 +19,7 @@ from rankgate.data.streams.source import MAX_UNPACKED_BYTES
 from rankgate.data.text.json_text import parse_json
 from rankgate.data.text.text_values import number_fault
 from rankgate.decisions.comparison.frameworks import FRAMEWORKS, Framework
-from rankgate.decisions.comparison.query_groups import NamedMetric
+from rankgate.decisions.comparison.query_groups import Cell, NamedMetric, ScoreFile
 
 if TYPE_CHECKING:
     from rankgate.decisions.comparison.query_groups import MetricNames
@@ -35,24 +35,6 @@ _THRESHOLD_DIRECTIONS = re.compile("hallucination|bias|toxicity", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class ItemValues:
-    """The values of one file.
-
-    Attributes:
-        system: the name of the only system; empty without a name.
-        values: the values by system, item and metric, means over repeats; the system is None if all
-            items belong to one.
-        clusters: the cluster of each item that has one.
-        notes: what the file lacks, or how it was read.
-    """
-
-    system: str
-    values: Mapping[tuple[str | None, str, str], float | None]
-    clusters: Mapping[str, str]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class _Item:
     """One item: its id and its path, its system, repeat and cluster, and its values by metric."""
 
@@ -65,14 +47,17 @@ class _Item:
     values: tuple[tuple[str, Any], ...]
 
 
-def find_framework(document: object) -> Framework | None:
-    """The framework whose keys a document, or its first row, has."""
+def framework_file(document: Any, label: str, stem: str, names: MetricNames) -> ScoreFile | None:  # noqa: ANN401 - JSON
+    """The values of the items of a framework's document; None if no framework has such documents.
+
+    Raises:
+        InputError: no item has a value, an item without an id, or two values of one item.
+    """
     first = document[0] if isinstance(document, list) and document else document
-    if not isinstance(first, Mapping):
-        return None
-    for framework in FRAMEWORKS:
-        if all(any(True for _ in _find(first, key)) for key in framework.keys):
-            return framework
+    if isinstance(first, Mapping):
+        for framework in FRAMEWORKS:
+            if all(any(_find(first, key)) for key in framework.keys):
+                return _read_framework(document, framework, label, stem, names)
     return None
 
 
@@ -116,12 +101,13 @@ def _member(archive: zipfile.ZipFile, data: bytes, name: str, label: str) -> byt
         raise zipfile.BadZipFile from None
 
 
-def read_items(document: Any, framework: Framework, label: str, names: MetricNames) -> ItemValues:  # noqa: ANN401 - JSON
-    """The values of a document of a framework; it declares their metrics in ``names``.
-
-    Raises:
-        InputError: no item has a value, an item without an id, or two values of one item.
-    """
+def _read_framework(
+    document: Any,  # noqa: ANN401 - JSON
+    framework: Framework,
+    label: str,
+    stem: str,
+    names: MetricNames,
+) -> ScoreFile:
     if framework.lacks:
         raise InputError(framework.lacks.format(file=label), source=label, code="no-values")
     root = document if isinstance(document, Mapping) else {}
@@ -138,13 +124,17 @@ def read_items(document: Any, framework: Framework, label: str, names: MetricNam
     for metric in metrics:
         _declare_metric(metric, items, framework, thresholds, names)
     systems = _system_names(system for system, _, _ in collected)
-    values = {
-        (systems[system], name, metric): _mean(repeats.values())
-        for (system, name, metric), repeats in collected.items()
-    }
-    clusters = {item.name: item.cluster for item in items if item.cluster}
-    notes = tuple(_notes(items, framework, collected, texts - set(metrics)))
-    return ItemValues(_first_text(root, framework.system_of_all), values, clusters, notes)
+    return ScoreFile(
+        label,
+        stem,
+        tuple(
+            Cell(systems[system], name, metric, _mean(repeats.values()), None)
+            for (system, name, metric), repeats in collected.items()
+        ),
+        system=_first_text(root, framework.system_of_all),
+        clusters={item.name: item.cluster for item in items if item.cluster},
+        notes=tuple(_notes(items, framework, collected, texts - set(metrics))),
+    )
 
 
 def _read_items(

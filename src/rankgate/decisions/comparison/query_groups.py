@@ -1,4 +1,4 @@
-"""Names of metrics in score tables, and saved evaluations as sums over groups of queries.
+"""Cells and names of metrics of score tables, and saved evaluations as sums over groups of queries.
 
 The spelling of a metric in a score table gives its direction, its range and its standard name.
 Saved evaluations without values of single queries are sums over groups of queries.
@@ -119,6 +119,47 @@ class GroupedRun:
 
     metrics: Mapping[str, GroupSums]
     convention: JsonObject
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value.
+
+    Attributes:
+        system: the system; None if the file has one system without a name.
+        query, metric: the names in the file; the metric is empty in a wide table of one unnamed
+            metric.
+        value: the value; None for an empty cell.
+        line: the line of the cell; None in JSON.
+    """
+
+    system: str | None
+    query: str
+    metric: str
+    value: float | None
+    line: int | None
+
+
+@dataclass(frozen=True)
+class ScoreFile:
+    """The cells of one file without summaries over queries, and its names.
+
+    Attributes:
+        label, stem: the names of the file in errors and as a system.
+        cells: the cells of the file.
+        groups: the groups of each system, if cells are groups of queries.
+        system: the name of the only system; empty without a name.
+        clusters: the cluster of each query, if the file has clusters.
+        notes: what the file lacks, or how it was read.
+    """
+
+    label: str
+    stem: str
+    cells: tuple[Cell, ...]
+    groups: Mapping[str, GroupedRun] = field(default_factory=dict)
+    system: str = ""
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,15 @@ from rankgate.data.query_sample import Sample
 from rankgate.data.query_tags import CLUSTER, matching_tags, with_clusters
 from rankgate.data.run_scores import GIVEN_VALUES, LISTS, QUERIES, SCORES, Counts, RunScores, ScoredRun
 from rankgate.data.score_parts import Supply
-from rankgate.decisions.comparison.query_groups import MetricNames, NamedMetric, QueryGroups, query_groups
-from rankgate.decisions.comparison.score_cells import Cell, ScoreFile, score_cells
+from rankgate.decisions.comparison.query_groups import (
+    Cell,
+    MetricNames,
+    NamedMetric,
+    QueryGroups,
+    ScoreFile,
+    query_groups,
+)
+from rankgate.decisions.comparison.score_cells import score_cells
 from rankgate.measurement.evaluation.metric_selection import metrics_as_list
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, check_schema_version
-from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import open_source
 from rankgate.data.text.json_text import parse_json
 from rankgate.data.text.spreadsheet_cells import number_rows, require_width
 from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
-from rankgate.decisions.comparison.framework_scores import (
-    ItemValues,
-    find_framework,
-    read_archive,
-    read_items,
+from rankgate.decisions.comparison.framework_scores import framework_file, read_archive
+from rankgate.decisions.comparison.query_groups import (
+    Cell,
+    GroupedRun,
+    ScoreFile,
+    read_grouped_runs,
+    runs_of_scores,
 )
-from rankgate.decisions.comparison.query_groups import GroupedRun, read_grouped_runs, runs_of_scores
 from rankgate.measurement.evaluation.scores import Scores
 
 if TYPE_CHECKING:
@@ -41,47 +40,6 @@ _EMPTY = frozenset({"", "nan", "null", "none", "na", "n/a", "-"})
 _SEPARATORS = (",", "\t", ";", "|")
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One value.
-
-    Attributes:
-        system: the system; None if the file has one system without a name.
-        query, metric: the names in the file; the metric is empty in a wide table of one unnamed
-            metric.
-        value: the value; None for an empty cell.
-        line: the line of the cell; None in JSON.
-    """
-
-    system: str | None
-    query: str
-    metric: str
-    value: float | None
-    line: int | None
-
-
-@dataclass(frozen=True)
-class ScoreFile:
-    """The cells of one file without summaries over queries, and its names.
-
-    Attributes:
-        label, stem: the names of the file in errors and as a system.
-        cells: the cells of the file.
-        groups: the groups of each system, if cells are groups of queries.
-        system: the name of the only system; empty without a name.
-        clusters: the cluster of each query, if the file has clusters.
-        notes: what the file lacks, or how it was read.
-    """
-
-    label: str
-    stem: str
-    cells: tuple[Cell, ...]
-    groups: Mapping[str, GroupedRun] = field(default_factory=dict)
-    system: str = ""
-    clusters: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
 def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a path, a frame or a dict
     """Read the cells of a file, a frame or nested dicts of any known tool.
 
@@ -96,11 +54,15 @@ def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a
         cells = _evaluation_cells(path.to_dict(per_query=True)["runs"], path.qrels)
         return _file_of_queries("the evaluation", "evaluation", cells)
     if isinstance(path, Mapping):
-        return ScoreFile("scores", "scores", tuple(_nested_cells(path, "scores", names)))
+        file = framework_file(path, "scores", "scores", names)
+        return file or ScoreFile("scores", "scores", tuple(_nested_cells(path, "scores", names)))
     if is_frame(path):
         table = polars_frame(path, "scores")
+        file = framework_file(table.to_dicts(), "scores", "scores", names)
         rows = [(None, [*map(_text, row)]) for row in table.iter_rows()]
-        return _file_of_queries("scores", "scores", _table_cells(table.columns, rows, "scores", names))
+        return file or _file_of_queries(
+            "scores", "scores", _table_cells(table.columns, rows, "scores", names)
+        )
     if isinstance(path, str | Path) and Path(path).is_dir():
         return _read_folder(Path(path), names)
     return _read_file(open_source(path), names)
@@ -111,30 +73,13 @@ def _read_file(file_source: InputFile, names: MetricNames) -> ScoreFile:
     first_byte = data.lstrip()[:1]
     if first_byte == b"{" and b'"groups"' in data and (runs := read_grouped_runs(data, file_source.label)):
         return _file_of_sums(file_source.label, file_source.stem, runs)
-    cells: Iterator[Cell] | ItemValues
+    source = file_source.label, file_source.stem
     if data.startswith(_ZIP):
-        cells = _framework_cells(read_archive(data, file_source.label), file_source.label, names) or iter(())
-    elif first_byte in (b"{", b"["):
-        cells = _read_json(data, file_source.label, names)
-    else:
-        text = decode_utf8(data, file_source.label)
-        cells = _read_lines(text, file_source.label, names)
-    if isinstance(cells, ItemValues):
-        return _file_of_items(file_source.label, file_source.stem, cells)
-    return _file_of_queries(file_source.label, file_source.stem, cells)
-
-
-def _framework_cells(document: object, label: str, names: MetricNames) -> ItemValues | None:
-    """The values of a framework's document; None if no framework has such documents."""
-    framework = find_framework(document)
-    return None if framework is None else read_items(document, framework, label, names)
-
-
-def _file_of_items(label: str, stem: str, items: ItemValues) -> ScoreFile:
-    cells = tuple(
-        Cell(system, item, metric, value, None) for (system, item, metric), value in items.values.items()
-    )
-    return ScoreFile(label, stem, cells, system=items.system, clusters=items.clusters, notes=items.notes)
+        file = framework_file(read_archive(data, source[0]), *source, names)
+        return file or _file_of_queries(*source, iter(()))
+    if first_byte in (b"{", b"["):
+        return _read_json(data, *source, names)
+    return _read_lines(decode_utf8(data, source[0]), *source, names)
 
 
 def _read_folder(folder: Path, names: MetricNames) -> ScoreFile:
@@ -177,7 +122,7 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell] | ItemValues:
+def _read_json(content: bytes, label: str, stem: str, names: MetricNames) -> ScoreFile:
     lines = [line for line in content.split(b"\n") if line.strip()]
     is_json_lines = len(lines) > 1 and all(line.strip()[:1] == b"{" for line in lines[:2])
     if is_json_lines and lines[0].strip()[-1:] == b"}":  # one object per line
@@ -187,20 +132,20 @@ def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]
         runs = document.get("runs") if isinstance(document, Mapping) else None
         if isinstance(runs, list):
             check_schema_version(document, Scores.schema_version, label)  # type: ignore[arg-type]
-            return _evaluation_cells(runs, label)
+            return _file_of_queries(label, stem, _evaluation_cells(runs, label))
         if isinstance(document, Mapping) and {"schema_version", "kind"} <= set(document):
             problem = (
                 f"a saved result of kind {document['kind']} without values of queries; give evaluations that "
                 "have them (rankgate eval --per-query, or --backend spark)."
             )
             raise InputError(problem, source=label, code="no-values")
-        if items := _framework_cells(document, label, names):
-            return items
+        if file := framework_file(document, label, stem, names):
+            return file
         if isinstance(document, Mapping):
-            return _nested_cells(document, label, names)
+            return _file_of_queries(label, stem, _nested_cells(document, label, names))
         records = document if isinstance(document, list) else [document]
-    if items := _framework_cells(records, label, names):
-        return items
+    if file := framework_file(records, label, stem, names):
+        return file
     objects = [record for record in records if isinstance(record, Mapping)]
     if len(objects) < len(records):
         problem = "a list that is not of objects; give one with query, metric and value each."
@@ -210,7 +155,7 @@ def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]
         (i if is_json_lines else None, [_text(record.get(name)) for name in columns])
         for i, record in enumerate(objects, 1)
     ]
-    return _table_cells(columns, rows, label, names)
+    return _file_of_queries(label, stem, _table_cells(columns, rows, label, names))
 
 
 def _evaluation_cells(runs: Sequence[Any], label: str) -> Iterator[Cell]:
@@ -269,12 +214,12 @@ def _json_number(value: object, label: str) -> float | None:
     return float(value)
 
 
-def _read_lines(text: str, label: str, names: MetricNames) -> Iterator[Cell] | ItemValues:
+def _read_lines(text: str, label: str, stem: str, names: MetricNames) -> ScoreFile:
     first_line = next((line for line in text.splitlines() if line.strip()), "")
     fields = first_line.split()
     headless = len(fields) in (3, 4) and (_is_value(fields[-1]) or fields[0] == "runid")
     if headless and not any(separator in first_line for separator in ",;|"):
-        return _trec_cells(text, label, names)
+        return _file_of_queries(label, stem, _trec_cells(text, label, names))
     separator = max(_SEPARATORS, key=first_line.count)
     if separator not in first_line:
         problem = "neither a table with a header nor lines of query, metric and value."
@@ -283,7 +228,8 @@ def _read_lines(text: str, label: str, names: MetricNames) -> Iterator[Cell] | I
     header = [heading.strip() for heading in next(numbered_rows)[1]]
     rows = list(require_width(numbered_rows, len(header), label))
     records = [dict(zip(header, row, strict=True)) for _, row in rows]
-    return _framework_cells(records, label, names) or _table_cells(header, rows, label, names)
+    file = framework_file(records, label, stem, names)
+    return file or _file_of_queries(label, stem, _table_cells(header, rows, label, names))
 
 
 def _is_value(text: str) -> bool:
