@@ -236,6 +236,38 @@ def test_ragas_results_number_a_question_asked_again(tmp_path, form):
     assert {cell.metric for cell in file.cells} == {"faithfulness", "noise_sensitivity(mode=relevant)"}
 
 
+def test_values_that_retrieval_evaluators_keep_with_their_rankings(tmp_path):
+    figures = {"mrr": {"score": 0.5, "metadata": {}}, "hit_rate": {"score": 1.0}}
+    llama = {"query": "q0", "expected_ids": ["a"], "retrieved_ids": ["b", "a"], "metric_dict": figures}
+    expected = {("q0", "mrr"): 0.5, ("q0", "hit_rate"): 1}
+    assert cells(write(tmp_path, "llama.jsonl", [llama], lines=True))[0] == expected
+    text = table(
+        [{"query": "q0", "expected_ids": "['a']", "retrieved_ids": "['a']", "mrr": 0.5, "hit_rate": 1}]
+    )
+    (tmp_path / "llama.csv").write_text(text, "utf-8")
+    assert cells(tmp_path / "llama.csv")[0] == expected
+    haystack = {"question": ["q0", "q1"], "contexts": [["a"], ["b"]], "mrr": [0.5, 1.0]}
+    assert cells(write(tmp_path, "haystack.json", haystack))[0] == {("q0", "mrr"): 0.5, ("q1", "mrr"): 1}
+    log = {"question_id": "q", "question": "?", "answer": "a",
+           "retrieval_results": {"metrics": {"session": {"recall_any@5": 1.0}, "turn": {}}}}  # fmt: skip
+    assert cells(write(tmp_path, "log.json", [log]))[0] == {("q", "recall_any@5"): 1}
+
+
+def test_a_report_of_memorybench_has_an_item_a_question(tmp_path):
+    metrics = {"hitAtK": 1, "mrr": 0.5, "k": 10, "relevantRetrieved": 2}
+    row = {
+        "questionId": "q",
+        "score": 1,
+        "label": "correct",
+        "searchDurationMs": 7,
+        "retrievalMetrics": metrics,
+    }
+    report = {"provider": "zep", "benchmark": "locomo", "evaluations": [row]}
+    values, file = cells(write(tmp_path, "report.json", report))
+    assert values == {("q", "score"): 1, ("q", "hitAtK"): 1, ("q", "mrr"): 0.5}
+    assert file.system == "zep"
+
+
 def test_a_folder_of_mteb_results_is_a_model_whose_subsets_are_clusters(tmp_path):
     for model, gain in (("small", 0.0), ("large", 0.1)):
         folder = tmp_path / model

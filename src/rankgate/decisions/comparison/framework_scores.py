@@ -53,6 +53,14 @@ def framework_file(document: Any, label: str, stem: str, names: MetricNames) -> 
     Raises:
         InputError: no item has a value, an item without an id, or two values of one item.
     """
+    if (
+        isinstance(document, Mapping)
+        and len(document) > 1
+        and all(isinstance(v, list) for v in document.values())
+    ):
+        columns = document.values()  # a table by its columns
+        rows = [dict(zip(document, row, strict=False)) for row in zip(*columns, strict=False)]
+        document = rows if len({*map(len, columns)}) == 1 else document
     first = document[0] if isinstance(document, list) and document else document
     if isinstance(first, Mapping):
         for framework in FRAMEWORKS:
