@@ -105,6 +105,12 @@ def test_arguments_beyond_the_expected_ones_do_not_match():
     assert _matches('Web search {"q": 1}', 'Web search {"q": 1} #2', "file")
 
 
+@pytest.mark.parametrize("value", [{"$in": 3}, {"$number": "x"}, {"$number": 1, "within": "x"}])
+def test_a_comparator_with_another_value_is_named(tmp_path, value):
+    with raises("wrong-type"):
+        values(tmp_path, [{"tool": "a", "arguments": {"k": 2}}], [{"tool": "a", "arguments": {"k": value}}])
+
+
 def test_an_unknown_comparator_is_named(tmp_path):
     with raises("unknown-choice"):
         values(tmp_path, [SEARCH], [{"tool": "search", "arguments": {"to": {"$like": "R"}}}])

@@ -84,7 +84,7 @@ def _fits(made: Any, expected: Any, label: str) -> bool:  # noqa: ANN401 - JSON
     """True if an argument is the expected value, or what a comparator takes.
 
     Raises:
-        InputError: the comparator is unknown.
+        InputError: the comparator is unknown, or its value does not fit it.
     """
     key = next((key for key in expected if key.startswith("$")), None) if isinstance(expected, dict) else None
     if key is None:
@@ -92,7 +92,11 @@ def _fits(made: Any, expected: Any, label: str) -> bool:  # noqa: ANN401 - JSON
     if key not in COMPARATORS:
         problem = f"unknown comparator '{key}'; known are {', '.join(COMPARATORS)}."
         raise InputError(problem, source=label, code="unknown-choice")
-    return (made is not None or key == "$any") and COMPARATORS[key](made, expected[key], expected)
+    try:
+        return (made is not None or key == "$any") and COMPARATORS[key](made, expected[key], expected)
+    except (TypeError, ValueError):
+        problem = f"{key} cannot compare with {json.dumps(expected)}; see rankgate formats tool-calls."
+        raise InputError(problem, source=label, code="wrong-type") from None
 
 
 def _assign(matching: Sequence[Sequence[bool]]) -> dict[int, int]:
