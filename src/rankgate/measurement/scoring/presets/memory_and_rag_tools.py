@@ -55,7 +55,7 @@ AZURE = Convention(
     source="azure-ai-evaluation 1.18.10, _evaluators/_document_retrieval/_document_retrieval.py, executed",
     versions="1.18.10",
     defects=(
-        "a query without judgments is an error; here it is no query",
+        "a query without judgments is an error; here it is not scored",
         "top1_relevance and top3_max_relevance have no name here; holes are NumUnjudged",
     ),
     ties="file_order",
