@@ -26,7 +26,6 @@ from rankgate.decisions.comparison.query_groups import (
     ScoreFile,
     query_groups,
 )
-from rankgate.decisions.comparison.score_cells import score_cells
 from rankgate.measurement.evaluation.metric_selection import metrics_as_list
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
@@ -261,6 +260,8 @@ def reported_systems(
             metric's range; with file and line.
         UsageError: a metric without values, or without a direction.
     """
+    from rankgate.decisions.comparison.score_cells import score_cells  # comparisons of runs do not need it
+
     is_several = isinstance(scores, list | tuple)
     asked_metrics = tuple(str(metric) for metric in metrics)
     names = MetricNames(directions or {}, asked_metrics, extra)
