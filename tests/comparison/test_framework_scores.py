@@ -172,6 +172,8 @@ def test_deepeval_directions_follow_its_thresholds(tmp_path):
     score_cells(low, names)
     assert names["Bias"].lower is True
     assert (names["Faithfulness"].lower, names["Faithfulness"].high) == (False, 1)
+    with raises("not-comparable", UsageError):
+        score_cells(new, names)
 
 
 def test_tables_and_documents_in_memory_are_the_same():
@@ -218,6 +220,28 @@ def test_lm_eval_filters_are_metrics_and_targets_are_not(tmp_path):
         ("0", "exact_match,strict"): 0, ("0", "exact_match,flexible"): 1,
         ("1", "exact_match,strict"): 1, ("1", "exact_match,flexible"): 1,
     }  # fmt: skip
+
+
+def test_the_same_number_in_another_task_is_another_item(tmp_path):
+    values = [
+        cells(
+            write(
+                tmp_path,
+                "samples.jsonl",
+                [row | {"doc_hash": word * 9} for row in lm_eval([1.0])],
+                lines=True,
+            )
+        )
+        for word in "ab"
+    ]
+    assert [next(iter(cell))[0] for cell, _ in values] == ["0 (aaaaaaaa)", "0 (bbbbbbbb)"]
+    from rankgate.decisions.comparison.framework_scores import read_archive
+
+    document = read_archive((FILES / "inspect_new.eval").read_bytes(), "log")
+    document["eval"]["task"] = "products"
+    other = write(tmp_path, "log.json", document)
+    result = compare(read_scores(FILES / "inspect_old.eval", other), metrics="right").only
+    assert any("the tasks products, sums, whose items pair by id alone" in text for text in result.warnings)
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv"])

@@ -142,6 +142,7 @@ def _read_framework(
         system=_first_text(root, framework.system_of_all),
         clusters={item.name: item.cluster for item in items if item.cluster},
         notes=tuple(_notes(items, framework, collected, texts - set(metrics))),
+        task=_first_text(root, framework.task),
     )
 
 
@@ -165,6 +166,8 @@ def _read_items(
             paths = " or ".join(framework.item)
             problem = f"item {position} of {framework.name} has no {paths}, so it cannot be paired."
             raise InputError(problem, source=label, code="missing-key")
+        if content := _first_text(row, framework.content)[:8]:
+            name = f"{name} ({content})"
         system = tuple(_first_text(row, path) for path in framework.system)
         counts[system, name] += 1
         repeat = _first_text(row, framework.repeat)

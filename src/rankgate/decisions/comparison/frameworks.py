@@ -56,6 +56,9 @@ class Framework:
         by_text: paths of ``item`` that are texts, so that items pair by equal texts.
         by_threshold: True if scores with thresholds show the direction.
         keeps_names: True if metrics with a name of rankgate are these.
+        task: the path, in the document, of the task, whose items alone have the same ids.
+        content: the path of a hash of the item, which ends its id: the same number in another task
+            is another item.
         lacks: what such files have instead of values of items; they are refused.
     """
 
@@ -81,6 +84,8 @@ class Framework:
     by_text: tuple[str, ...] = ()
     by_threshold: bool = False
     keeps_names: bool = False
+    task: str = ""
+    content: str = ""
     lacks: str = ""
 
 
@@ -105,6 +110,7 @@ FRAMEWORKS = (
         item=("id",),
         values=("scores.*.value",),
         system_of_all="eval.model",
+        task="eval.task",
         repeat="epoch",
         again="error",
         cluster="metadata",
@@ -160,6 +166,7 @@ FRAMEWORKS = (
         keys=("doc_id", "doc", "filtered_resps|resps"),
         item=("doc_id",),
         values=("*",),
+        content="doc_hash",
         variant="filter",
         named_by="metrics",
         again="error",

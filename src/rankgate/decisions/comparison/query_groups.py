@@ -65,6 +65,7 @@ class MetricNames:
     asked: tuple[str, ...] = ()
     extra: Sequence[Metric] = ()
     _known: dict[str, NamedMetric] = field(default_factory=dict, compare=False, repr=False)
+    _declared: dict[str, NamedMetric] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, direction in self.directions.items():
@@ -80,8 +81,20 @@ class MetricNames:
         return self._known[spelled]
 
     def declare(self, metric: NamedMetric) -> None:
-        """Set a metric that the tool of a file declares; it stands before one of rankgate's names."""
-        self._known[metric.name] = metric
+        """Set a metric that the tool of a file declares; it stands before one of rankgate's names.
+
+        Raises:
+            UsageError: an earlier file declares the opposite direction.
+        """
+        earlier = self._declared.get(metric.name, metric)
+        if {earlier.lower, metric.lower} == {True, False}:
+            problem = (
+                f"less of {metric.name} is better in one file and more in another, as in two versions of a "
+                "tool; compare files of one version."
+            )
+            raise UsageError(problem, code="not-comparable")
+        declared = metric if earlier.lower is None else earlier
+        self._declared[metric.name] = self._known[metric.name] = declared
 
     def _find_named(self, spelled: str) -> NamedMetric:
         direction = self.directions.get(spelled)
@@ -151,6 +164,7 @@ class ScoreFile:
         system: the name of the only system; empty without a name.
         clusters: the cluster of each query, if the file has clusters.
         notes: what the file lacks, or how it was read.
+        task: the task that the items belong to; empty if it is not stated.
     """
 
     label: str
@@ -160,6 +174,7 @@ class ScoreFile:
     system: str = ""
     clusters: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    task: str = ""
 
 
 @dataclass(frozen=True)

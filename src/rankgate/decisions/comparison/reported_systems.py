@@ -420,7 +420,9 @@ def _make_run(
     chosen: Sequence[NamedMetric],
     every: _Values,
 ) -> ScoredRun:
-    notes = dict.fromkeys(note for file in files for note in file.notes)
+    notes = [*dict.fromkeys(note for file in files for note in file.notes)]
+    if len(tasks := {file.task for file in files if file.task}) > 1:
+        notes.append(f"the files are of the tasks {', '.join(sorted(tasks))}, whose items pair by id alone")
     rows = []
     for label, metric in zip(labels, chosen, strict=True):
         columns = [values_of_system[metric.name] for values_of_system in every.values()]
