@@ -122,7 +122,8 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
     "tool-calls": (
         (
             b'{"query_id": "1", "query": "x", "calls": [{"tool": "a", "arguments": {"k": 1}, "tokens": 30, '
-            b'"seconds": 0.5}], "expected": [{"tool": "a", "arguments": {"k": {"$any": true}}}, {"tool": "b"}]}\n'
+            b'"seconds": 0.5}], "expected": [{"tool": "a", "arguments": {"k": {"$any": true}}}, '
+            b'{"tool": "b"}]}\n'
         ),
         (
             b'{"id": "2", "turns": [{"tool_calls": [{"function": {"name": "a", "arguments": "{}"}}]}, '
