@@ -321,6 +321,7 @@ def test_the_same_values_make_the_same_figures(tmp_path):
         "[[rules]]\nkind = 'noninferiority'\nmetric = 'Factuality'\nmargin = 0.1\n", "policy"
     )
     assert gate(read_scores(*paths), policy=policy).verdict == "pass"
+    assert gate(read_scores(*paths), policy=["Factuality"]).verdict == "pass"
 
 
 @pytest.mark.parametrize(
