@@ -119,6 +119,23 @@ WRITTEN: dict[str, tuple[bytes, ...]] = {
             b'"cited": ["a"], "answered": true, "evidence": {"a": 2}}\n'
         ),
     ),
+    "tool-calls": (
+        (
+            b'{"query_id": "1", "query": "x", "calls": [{"tool": "a", "arguments": {"k": 1}, "tokens": 30, '
+            b'"seconds": 0.5}], "expected": [{"tool": "a", "arguments": {"k": {"$any": true}}}, '
+            b'{"tool": "b"}]}\n'
+        ),
+        (
+            b'{"id": "2", "turns": [{"tool_calls": [{"function": {"name": "a", "arguments": "{}"}}]}, '
+            b'{"expected_tools": ["b"]}]}\n'
+        ),
+    ),
+    "locomo": (
+        (
+            b'[{"sample_id": "1", "qa": [{"question": "q", "evidence": ["D1:1"], "category": 2}], '
+            b'"conversation": {"session_1": [{"dia_id": "D1:1", "speaker": "a", "text": "t"}]}}]'
+        ),
+    ),
     "completions": (b"target,prefix,suggestion,rank\ncat,c,car,1\ncat,c,cat,2\ncat,ca,,\n",),
     "corrections": (b"query,correction,expected\ncta,cat,cat\ndog,,dog|dogs\n",),
     "facets": (b"query\tfacet\tdocuments\ncat\tcolour: black\t1|2\ncat\tage\t3\n",),

@@ -45,6 +45,7 @@ __all__ = [
     "CoverageError",
     "F",
     "FallOut",
+    "FullRecall",
     "G",
     "GMBpref",
     "Hits",

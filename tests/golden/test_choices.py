@@ -10,6 +10,7 @@ chooses for metrics of lists is noticed by ``make oracle`` (``oracle/lists.py``)
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import defaultdict
@@ -57,8 +58,13 @@ def choices(how):
 
 
 def written_out():
-    """By convention the values that ``test_ir_tools`` writes out."""
+    """By convention the values that ``test_ir_tools`` writes out, and the means of ``rag_tools.json``."""
     cases = defaultdict(list)
+    golden = json.loads((HERE / "rag_tools.json").read_text())
+    for name, tool in golden["tools"].items():
+        queries = list(tool["values"].values())
+        means = {metric: (sum(row[metric] for row in queries) / len(queries), 1e-9) for metric in queries[0]}
+        cases[name].append(((golden["qrels"], golden["run"]), means))
     for name, metric, qrels, run, value in test_ir_tools.CHOICES:
         cases[name].append(((qrels, run), {metric: (float(value), 1e-9)}))
     return cases

@@ -28,6 +28,7 @@ RUN = {"1": {"b": 4.0, "d": 3.0, "a": 2.0, "u": 1.0}, "2": {"y": 2.0, "x": 1.0}}
 
 COMPANIONS = {
     ("Bpref", "over"): {"rel": 1},
+    ("FullRecall", "cutoff"): {"rel": 3.0},
     ("GMBpref", "over"): {"rel": 1},
     ("IPrec", "points"): {"recall": 0.3},
     ("NCG", "depth"): {"cutoff": 2, "ideal": "judged"},

@@ -53,6 +53,10 @@ _CITED = ("references", "narrative_id")
 _OTHER_NUMBERS = {"score": {*ALIASES["grade"]} - {*ALIASES["score"]}, "grade": set[str]()}
 """Names of lists of numbers that are neither documents nor their numbers."""
 _NOT_DOCUMENTS = re.compile(r"(?i)negativ|haystack|tool|tags?$|embedding|message|metric|attribute|event")
+_TOOLS = re.compile(r"(?i)(expect|gold|relevant|target|correct|retriev|rank|return)\w*[ _.]?(tool|api)s?$")
+"""Names of lists of tools that are the documents of a search for tools."""
+_JUDGED_RECORDS = frozenset({"labels", "judgments", "judgements", "qrels"})
+"""Names of lists of relevant documents, if objects are in them; numbers there are grades."""
 _IDS = re.compile(r"(?i)(^|[^a-z])_?ids?$|docids?$")
 _LIST_NAMES = re.compile(r"(?i)(ids?|items?|docs?|documents?|products?|lists?)$")
 """Names of columns in which cells with blanks or commas may be lists."""
@@ -581,12 +585,19 @@ def columns_of_lists(lists: Mapping[str, Any], query: str, number: str, label: s
         name
         for name, dtype in lists.items()
         if (dtype == pl.String or dtype.is_integer() or _has_id(dtype))
-        and not _NOT_DOCUMENTS.search(name)
+        and (not _NOT_DOCUMENTS.search(name) or _TOOLS.search(name))
         and name.lower() not in _OTHER_NUMBERS[number]
     ]
     is_cited = query.rpartition(".")[2] == _CITED[1]
     ranked = [name for name in documents if RANKED.search(name) or (is_cited and name == _CITED[0])]
-    relevant = [name for name in documents if RELEVANT.search(name) and name not in ranked]
+    relevant = [
+        name
+        for name in documents
+        if name not in ranked
+        and (
+            RELEVANT.search(name) or (name.lower() in _JUDGED_RECORDS and isinstance(lists[name], pl.Struct))
+        )
+    ]
     number_lists = [names[number]] if number in names else []
     if number == "score":
         documents = ranked or [name for name in documents if name not in relevant]

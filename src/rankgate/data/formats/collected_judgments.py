@@ -39,6 +39,9 @@ VALUES: Schema = {
 }
 """The columns of values of metrics."""
 
+TOOL = "tool"
+"""The column of the tool that a ranking calls, if rankings are calls of tools."""
+
 TASK_COLUMNS: Schema = {
     "query_id": pl.String,
     "state": pl.String,
@@ -48,6 +51,7 @@ TASK_COLUMNS: Schema = {
     "tokens": pl.Float64,
     "cited": pl.List(pl.String),
     "answered": pl.Float64,
+    TOOL: pl.String,
 }
 """The columns of the rankings of tasks."""
 

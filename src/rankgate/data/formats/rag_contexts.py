@@ -275,7 +275,7 @@ def read_trajectories(source: InputFile) -> FileContents:
             call_record = JsonRecord(call if isinstance(call, dict) else {}, source.label, line=record.line)
             query = f"{task}#{position}"
             documents = _read_documents(call_record) if call_list else []
-            cost = _read_cost(call_record) if call_list else _NO_COST
+            cost = read_cost(call_record) if call_list else _NO_COST
             ranked.ask(query, **task_fields, **cost, position=position)
             for doc, score in documents:
                 ranked.rank(query, doc, score, record.line)
@@ -312,7 +312,7 @@ def _read_documents(call: JsonRecord) -> list[tuple[str, float]]:
     return documents
 
 
-def _read_cost(call: JsonRecord) -> dict[str, float | None]:
+def read_cost(call: JsonRecord) -> dict[str, float | None]:
     """The tokens and the milliseconds of a call, if known."""
     tokens, seconds = call.number("tokens"), call.number("seconds")
     for name, cost in (("tokens", tokens), ("seconds", seconds)):

@@ -1,4 +1,4 @@
-"""Names of metrics in score tables, and saved evaluations as sums over groups of queries.
+"""Cells and names of metrics of score tables, and saved evaluations as sums over groups of queries.
 
 The spelling of a metric in a score table gives its direction, its range and its standard name.
 Saved evaluations without values of single queries are sums over groups of queries.
@@ -65,6 +65,7 @@ class MetricNames:
     asked: tuple[str, ...] = ()
     extra: Sequence[Metric] = ()
     _known: dict[str, NamedMetric] = field(default_factory=dict, compare=False, repr=False)
+    _declared: dict[str, NamedMetric] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, direction in self.directions.items():
@@ -78,6 +79,22 @@ class MetricNames:
         if spelled not in self._known:
             self._known[spelled] = self._find_named(spelled)
         return self._known[spelled]
+
+    def declare(self, metric: NamedMetric) -> None:
+        """Set a metric that the tool of a file declares; it stands before one of rankgate's names.
+
+        Raises:
+            UsageError: an earlier file declares the opposite direction.
+        """
+        earlier = self._declared.get(metric.name, metric)
+        if {earlier.lower, metric.lower} == {True, False}:
+            problem = (
+                f"less of {metric.name} is better in one file and more in another, as in two versions of a "
+                "tool; compare files of one version."
+            )
+            raise UsageError(problem, code="not-comparable")
+        declared = metric if earlier.lower is None else earlier
+        self._declared[metric.name] = self._known[metric.name] = declared
 
     def _find_named(self, spelled: str) -> NamedMetric:
         direction = self.directions.get(spelled)
@@ -115,6 +132,49 @@ class GroupedRun:
 
     metrics: Mapping[str, GroupSums]
     convention: JsonObject
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value.
+
+    Attributes:
+        system: the system; None if the file has one system without a name.
+        query, metric: the names in the file; the metric is empty in a wide table of one unnamed
+            metric.
+        value: the value; None for an empty cell.
+        line: the line of the cell; None in JSON.
+    """
+
+    system: str | None
+    query: str
+    metric: str
+    value: float | None
+    line: int | None
+
+
+@dataclass(frozen=True)
+class ScoreFile:
+    """The cells of one file without summaries over queries, and its names.
+
+    Attributes:
+        label, stem: the names of the file in errors and as a system.
+        cells: the cells of the file.
+        groups: the groups of each system, if cells are groups of queries.
+        system: the name of the only system; empty without a name.
+        clusters: the cluster of each query, if the file has clusters.
+        notes: what the file lacks, or how it was read.
+        task: the task that the items belong to; empty if it is not stated.
+    """
+
+    label: str
+    stem: str
+    cells: tuple[Cell, ...]
+    groups: Mapping[str, GroupedRun] = field(default_factory=dict)
+    system: str = ""
+    clusters: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    task: str = ""
 
 
 @dataclass(frozen=True)

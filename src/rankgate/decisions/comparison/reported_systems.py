@@ -15,11 +15,17 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.query_sample import Sample
-from rankgate.data.query_tags import matching_tags, with_clusters
+from rankgate.data.query_tags import CLUSTER, matching_tags, with_clusters
 from rankgate.data.run_scores import GIVEN_VALUES, LISTS, QUERIES, SCORES, Counts, RunScores, ScoredRun
 from rankgate.data.score_parts import Supply
-from rankgate.decisions.comparison.query_groups import MetricNames, NamedMetric, QueryGroups, query_groups
-from rankgate.decisions.comparison.score_cells import Cell, ScoreFile, score_cells
+from rankgate.decisions.comparison.query_groups import (
+    Cell,
+    MetricNames,
+    NamedMetric,
+    QueryGroups,
+    ScoreFile,
+    query_groups,
+)
 from rankgate.measurement.evaluation.metric_selection import metrics_as_list
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
@@ -101,7 +107,8 @@ class ReportedTables:
 
     Attributes:
         tables: files of trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval (on Spark
-            too), frames with a column for each system, or nested dicts.
+            too), result files of evaluation frameworks, frames with a column for each system, or
+            nested dicts.
         directions: higher or lower, by the name of a metric that rankgate does not know.
         tags: as of `Collection`.
         sample: as of `Collection`.
@@ -253,6 +260,8 @@ def reported_systems(
             metric's range; with file and line.
         UsageError: a metric without values, or without a direction.
     """
+    from rankgate.decisions.comparison.score_cells import score_cells  # comparisons of runs do not need it
+
     is_several = isinstance(scores, list | tuple)
     asked_metrics = tuple(str(metric) for metric in metrics)
     names = MetricNames(directions or {}, asked_metrics, extra)
@@ -313,9 +322,9 @@ def _values_by_system(
 
 
 def _system_name(file: ScoreFile, values: _Values) -> str:
-    """The name of a file's system: the file name, with the folder if the name is taken."""
-    name_with_folder = f"{Path(file.label).parent.name}/{file.stem}"
-    return next((name for name in (file.stem, name_with_folder) if name not in values), file.label)
+    """The name in the file, or the file name, with the folder if the name is taken."""
+    names = (file.system or file.stem, file.stem, f"{Path(file.label).parent.name}/{file.stem}")
+    return next((name for name in names if name not in values), file.label)
 
 
 def _metric_of(cell: Cell, file: ScoreFile, names: MetricNames, asked_metrics: Sequence[str]) -> NamedMetric:
@@ -411,6 +420,9 @@ def _make_run(
     chosen: Sequence[NamedMetric],
     every: _Values,
 ) -> ScoredRun:
+    notes = [*dict.fromkeys(note for file in files for note in file.notes)]
+    if len(tasks := {file.task for file in files if file.task}) > 1:
+        notes.append(f"the files are of the tasks {', '.join(sorted(tasks))}, whose items pair by id alone")
     rows = []
     for label, metric in zip(labels, chosen, strict=True):
         columns = [values_of_system[metric.name] for values_of_system in every.values()]
@@ -429,8 +441,13 @@ def _make_run(
         pl.lit("ok").alias("state"),
         *(pl.lit(None, dtype=QUERIES[column]).alias(column) for column in list(QUERIES)[2:]),
     )
-    if tags is not None:
-        query_tags = with_clusters(matching_tags(tags, ids, slices))
+    clusters = {query: cluster for file in files for query, cluster in file.clusters.items()}
+    query_tags = None if tags is None else with_clusters(matching_tags(tags, ids, slices))
+    if clusters and (query_tags is None or CLUSTER not in query_tags.columns):
+        queries_table = queries_table.with_columns(
+            pl.Series(CLUSTER, [clusters.get(query) for query in ids], pl.String)
+        )
+    if query_tags is not None:
         queries_table = queries_table.join(query_tags, on="query_id", how="left", maintain_order="left")
     return ScoredRun(
         name=name,
@@ -445,4 +462,5 @@ def _make_run(
         lists=pl.DataFrame(schema=LISTS),
         queries=queries_table,
         lower=tuple(label for label, metric in zip(labels, chosen, strict=True) if metric.lower),
+        cautions={f"scores-{i}": note for i, note in enumerate(notes)},
     )

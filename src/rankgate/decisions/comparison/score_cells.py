@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import InputError, check_schema_version
-from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import open_source
 from rankgate.data.text.json_text import parse_json
 from rankgate.data.text.spreadsheet_cells import number_rows, require_width
 from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
-from rankgate.decisions.comparison.query_groups import GroupedRun, read_grouped_runs, runs_of_scores
+from rankgate.decisions.comparison.framework_scores import framework_file, read_archive
+from rankgate.decisions.comparison.query_groups import (
+    Cell,
+    GroupedRun,
+    ScoreFile,
+    read_grouped_runs,
+    runs_of_scores,
+)
 from rankgate.measurement.evaluation.scores import Scores
 
 if TYPE_CHECKING:
+    from rankgate.data.streams.source import InputFile
     from rankgate.decisions.comparison.query_groups import MetricNames
 
 
@@ -28,43 +35,9 @@ _QUERY = ("query_id", "qid", "query-id", "query", "q_id", "topic", "topic_id", "
 _SYSTEM = ("system", "run", "run_id", "system_id", "model", "name", "runid")
 _METRIC = ("metric", "measure")
 _VALUE = ("value", "score", "result")
+_ZIP, _MODEL = b"PK\x03\x04", "model_meta.json"
 _EMPTY = frozenset({"", "nan", "null", "none", "na", "n/a", "-"})
 _SEPARATORS = (",", "\t", ";", "|")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One value.
-
-    Attributes:
-        system: the system; None if the file has one system without a name.
-        query, metric: the names in the file; the metric is empty in a wide table of one unnamed
-            metric.
-        value: the value; None for an empty cell.
-        line: the line of the cell; None in JSON.
-    """
-
-    system: str | None
-    query: str
-    metric: str
-    value: float | None
-    line: int | None
-
-
-@dataclass(frozen=True)
-class ScoreFile:
-    """The cells of one file without summaries over queries, and its names.
-
-    Attributes:
-        label, stem: the names of the file in errors and as a system.
-        cells: the cells of the file.
-        groups: the groups of each system, if cells are groups of queries.
-    """
-
-    label: str
-    stem: str
-    cells: tuple[Cell, ...]
-    groups: Mapping[str, GroupedRun] = field(default_factory=dict)
 
 
 def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a path, a frame or a dict
@@ -81,22 +54,55 @@ def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a
         cells = _evaluation_cells(path.to_dict(per_query=True)["runs"], path.qrels)
         return _file_of_queries("the evaluation", "evaluation", cells)
     if isinstance(path, Mapping):
-        return ScoreFile("scores", "scores", tuple(_nested_cells(path, "scores", names)))
+        file = framework_file(path, "scores", "scores", names)
+        return file or ScoreFile("scores", "scores", tuple(_nested_cells(path, "scores", names)))
     if is_frame(path):
         table = polars_frame(path, "scores")
+        file = framework_file(table.to_dicts(), "scores", "scores", names)
         rows = [(None, [*map(_text, row)]) for row in table.iter_rows()]
-        return _file_of_queries("scores", "scores", _table_cells(table.columns, rows, "scores", names))
-    file_source = open_source(path)
+        return file or _file_of_queries(
+            "scores", "scores", _table_cells(table.columns, rows, "scores", names)
+        )
+    if isinstance(path, str | Path) and Path(path).is_dir():
+        return _read_folder(Path(path), names)
+    return _read_file(open_source(path), names)
+
+
+def _read_file(file_source: InputFile, names: MetricNames) -> ScoreFile:
     data = file_source.everything().removeprefix(BOM)
     first_byte = data.lstrip()[:1]
     if first_byte == b"{" and b'"groups"' in data and (runs := read_grouped_runs(data, file_source.label)):
         return _file_of_sums(file_source.label, file_source.stem, runs)
+    source = file_source.label, file_source.stem
+    if data.startswith(_ZIP):
+        file = framework_file(read_archive(data, source[0]), *source, names)
+        return file or _file_of_queries(*source, iter(()))
     if first_byte in (b"{", b"["):
-        cells = _read_json(data, file_source.label, names)
-    else:
-        text = decode_utf8(data, file_source.label)
-        cells = _read_lines(text, file_source.label, names)
-    return _file_of_queries(file_source.label, file_source.stem, cells)
+        return _read_json(data, *source, names)
+    return _read_lines(decode_utf8(data, source[0]), *source, names)
+
+
+def _read_folder(folder: Path, names: MetricNames) -> ScoreFile:
+    """The files of a folder as one system: a model's results on several tasks, as MTEB writes them.
+
+    Raises:
+        InputError: the folder has no files of values.
+    """
+    paths = [path for path in sorted(folder.rglob("*.json")) if path.name != _MODEL]
+    if not paths:
+        problem = "a folder without files of values (.json); name a file."
+        raise InputError(problem, source=str(folder), code="no-values")
+    files = [score_cells(path, names) for path in paths]
+    model = next(folder.rglob(_MODEL), None)
+    fields = parse_json(model.read_bytes(), str(model)) if model else None
+    return ScoreFile(
+        str(folder),
+        folder.name,
+        tuple(cell for file in files for cell in file.cells),
+        system=str(fields.get("name") or "") if isinstance(fields, Mapping) else "",
+        clusters={query: cluster for file in files for query, cluster in file.clusters.items()},
+        notes=tuple(dict.fromkeys(note for file in files for note in file.notes)),
+    )
 
 
 def _file_of_sums(label: str, stem: str, runs: Mapping[str, GroupedRun]) -> ScoreFile:
@@ -116,7 +122,7 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]:
+def _read_json(content: bytes, label: str, stem: str, names: MetricNames) -> ScoreFile:
     lines = [line for line in content.split(b"\n") if line.strip()]
     is_json_lines = len(lines) > 1 and all(line.strip()[:1] == b"{" for line in lines[:2])
     if is_json_lines and lines[0].strip()[-1:] == b"}":  # one object per line
@@ -126,16 +132,20 @@ def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]
         runs = document.get("runs") if isinstance(document, Mapping) else None
         if isinstance(runs, list):
             check_schema_version(document, Scores.schema_version, label)  # type: ignore[arg-type]
-            return _evaluation_cells(runs, label)
+            return _file_of_queries(label, stem, _evaluation_cells(runs, label))
         if isinstance(document, Mapping) and {"schema_version", "kind"} <= set(document):
             problem = (
                 f"a saved result of kind {document['kind']} without values of queries; give evaluations that "
                 "have them (rankgate eval --per-query, or --backend spark)."
             )
             raise InputError(problem, source=label, code="no-values")
+        if file := framework_file(document, label, stem, names):
+            return file
         if isinstance(document, Mapping):
-            return _nested_cells(document, label, names)
+            return _file_of_queries(label, stem, _nested_cells(document, label, names))
         records = document if isinstance(document, list) else [document]
+    if file := framework_file(records, label, stem, names):
+        return file
     objects = [record for record in records if isinstance(record, Mapping)]
     if len(objects) < len(records):
         problem = "a list that is not of objects; give one with query, metric and value each."
@@ -145,7 +155,7 @@ def _read_json(content: bytes, label: str, names: MetricNames) -> Iterator[Cell]
         (i if is_json_lines else None, [_text(record.get(name)) for name in columns])
         for i, record in enumerate(objects, 1)
     ]
-    return _table_cells(columns, rows, label, names)
+    return _file_of_queries(label, stem, _table_cells(columns, rows, label, names))
 
 
 def _evaluation_cells(runs: Sequence[Any], label: str) -> Iterator[Cell]:
@@ -204,19 +214,22 @@ def _json_number(value: object, label: str) -> float | None:
     return float(value)
 
 
-def _read_lines(text: str, label: str, names: MetricNames) -> Iterator[Cell]:
+def _read_lines(text: str, label: str, stem: str, names: MetricNames) -> ScoreFile:
     first_line = next((line for line in text.splitlines() if line.strip()), "")
     fields = first_line.split()
     headless = len(fields) in (3, 4) and (_is_value(fields[-1]) or fields[0] == "runid")
     if headless and not any(separator in first_line for separator in ",;|"):
-        return _trec_cells(text, label, names)
+        return _file_of_queries(label, stem, _trec_cells(text, label, names))
     separator = max(_SEPARATORS, key=first_line.count)
     if separator not in first_line:
         problem = "neither a table with a header nor lines of query, metric and value."
         raise InputError(problem, source=label, line=1, code="unknown-format")
     numbered_rows = number_rows(text, separator, label)
     header = [heading.strip() for heading in next(numbered_rows)[1]]
-    return _table_cells(header, list(require_width(numbered_rows, len(header), label)), label, names)
+    rows = list(require_width(numbered_rows, len(header), label))
+    records = [dict(zip(header, row, strict=True)) for _, row in rows]
+    file = framework_file(records, label, stem, names)
+    return file or _file_of_queries(label, stem, _table_cells(header, rows, label, names))
 
 
 def _is_value(text: str) -> bool:

@@ -118,7 +118,10 @@ def gate(
     'pass'
     """
     baseline, candidate, policy = _named_systems(baseline, candidate, policy)
-    rules, baselines_folder = _policy(policy, Path(folder)), Path(folder) / saved_baselines.FOLDER
+    rules, baselines_folder = (
+        _policy(policy, Path(folder), of_values=isinstance(collection, Scores)),
+        Path(folder) / saved_baselines.FOLDER,
+    )
     today = today or datetime.now(UTC).strftime("%Y-%m-%d")
     if isinstance(collection, Scores):
         if not isinstance(collection.maker, FromRuns):
@@ -395,11 +398,13 @@ def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, l
     return replace(verdict, notes=(*verdict.notes, f"this look was not logged ({reason})"))
 
 
-def _policy(policy: str | Path | Policy | Sequence[str | Metric] | None, folder: Path) -> Policy:
+def _policy(
+    policy: str | Path | Policy | Sequence[str | Metric] | None, folder: Path, *, of_values: bool
+) -> Policy:
     if isinstance(policy, str | Path):
         return read(policy).offline()
     if isinstance(policy, Sequence):
-        return metric_policy(policy)
+        return metric_policy(policy, of_values=of_values)
     if policy is not None:
         return policy.offline()
     path = find_policy(folder)

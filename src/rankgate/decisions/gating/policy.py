@@ -381,7 +381,9 @@ def load_default_policy() -> Policy:
     return replace(result, source="the default policy, because no rankgate.toml exists")
 
 
-def metric_policy(metrics: Sequence[str | Metric], convention: str | None = None) -> Policy:
+def metric_policy(
+    metrics: Sequence[str | Metric], convention: str | None = None, *, of_values: bool = False
+) -> Policy:
     """The default policy for other metrics: the first blocks, the others warn.
 
     Lists are compared to the cutoff of the first metric, by default 10.
@@ -389,19 +391,25 @@ def metric_policy(metrics: Sequence[str | Metric], convention: str | None = None
     Args:
         metrics: names or metrics.
         convention: the name of their convention; by default that of a policy.
+        of_values: true if the values of the metrics are given, so that any name may be one.
 
     Raises:
         UsageError: a metric is unknown.
     """
-    (first_label, first_metric), *warning_metrics = find_metrics(metrics)
-    text = f"[gate]\ndepth = {first_metric.depth() or 10}\n"
+    if of_values:
+        first_label, *other_labels = map(str, metrics)
+        depth = None
+    else:
+        (first_label, first_metric), *warning_metrics = find_metrics(metrics)
+        other_labels, depth = [label for label, _ in warning_metrics], first_metric.depth()
+    text = f"[gate]\ndepth = {depth or 10}\n"
     text += f"convention = {json.dumps(convention)}\n" if convention else ""
     text += _NO_WORSE.format("no-worse", json.dumps(first_label))
-    for label, _ in warning_metrics:
+    for label in other_labels:
         rule = _NO_WORSE.format(label.replace('"', "'"), json.dumps(label))
         text += f'{rule}tier = "warn"\n'
     result = parse_policy(text + _WARNINGS, "the metrics")
-    source = f"{first_label} may lose no more than 0.02" + "; the other metrics warn" * bool(warning_metrics)
+    source = f"{first_label} may lose no more than 0.02" + "; the other metrics warn" * bool(other_labels)
     return replace(result, source=source)
 
 

@@ -37,6 +37,8 @@ MODULE_OF_METRIC = {
     "hit_rate": "ranking.precision_recall_metrics:Success",
     "hit": "ranking.precision_recall_metrics:Success",
     "HR": "ranking.precision_recall_metrics:Success",
+    "FullRecall": "ranking.precision_recall_metrics:FullRecall",
+    "recall_all": "ranking.precision_recall_metrics:FullRecall",
     "Rprec": "ranking.precision_recall_metrics:Rprec",
     "r_precision": "ranking.precision_recall_metrics:Rprec",
     "R-precision": "ranking.precision_recall_metrics:Rprec",

@@ -44,6 +44,7 @@ from rankgate.measurement.metrics.ranking.pair_metrics import (
 )
 from rankgate.measurement.metrics.ranking.precision_recall_metrics import (
     F,
+    FullRecall,
     P,
     R,
     RelP,
@@ -80,6 +81,7 @@ CATALOGUE: tuple[Metric, ...] = (
     R,
     F,
     Success,
+    FullRecall,
     Rprec,
     ERR,
     RBP,

@@ -17,6 +17,7 @@ from rankgate.data.run_scores import Counts, RunScores
 from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.evaluation.metric_selection import SEQUENCE
 from rankgate.measurement.evaluation.sequences.task_rankings import Passages, TaskRows, Tasks
+from rankgate.measurement.evaluation.sequences.tool_calls import match_calls
 from rankgate.measurement.metrics.metric_name_parser import parse
 from rankgate.measurement.metrics.sequences.sequence import SequenceMetric, Sequences, count
 from rankgate.measurement.scoring.alignment.kernel_inputs import RankingMode
@@ -73,6 +74,7 @@ def score_tasks(
         UsageError: a metric needs lengths or a table that are missing.
     """
     qrels, run = read_qrels(judgments.qrels), run.in_memory(how.duplicates)
+    run = match_calls(qrels, run)
     passages = Passages.from_collection(collection, qrels)
     judged = qrels if passages is None else passages.judged(qrels)
     tasks = Tasks.from_run(judged, run, collection.sequences)

@@ -221,6 +221,24 @@ def success(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
     return Steps(hits, judged.within(cutoff) & until_hit(hits), judged.at_level(rel).relevant > 0)
 
 
+def full_recall(judged: Judged, *, cutoff: Cutoff, rel: float = 1) -> Steps:
+    """1 if every relevant document is in the first k places, else 0.
+
+        FullRecall@k = 1 if |relevant at ranks ≤ k| = R, else 0
+
+    Returns:
+        ``(T,)``; NaN for a query without a relevant document.
+
+    >>> from rankgate.measurement.metrics.judged_block import block
+    >>> full_recall(block([[1, 0, 1], [1, 0, None, 1]]), cutoff=3).value
+    array([1., 0.])
+    """
+    judged = judged.at_level(rel)
+    hits = judged.hits(rel)
+    is_last = np.cumsum(hits, axis=-1) == judged.relevant[:, None]
+    return Steps(hits & is_last, judged.within(cutoff), judged.relevant > 0)
+
+
 R = Metric(
     "R",
     recall,
@@ -252,6 +270,19 @@ Success = Metric(
     prefix_only=True,
     ideal_order_optimal=True,
     bounds="exact",
+)
+
+FullRecall = Metric(
+    "FullRecall",
+    full_recall,
+    title="1 if all relevant documents are in the first k places, else 0.",
+    formula="FullRecall@k = [ |relevant at ranks ≤ k| = R ]",
+    aliases=("recall_all",),
+    source="Wu et al., LongMemEval, ICLR 2025, arXiv:2410.10813 (its recall_all)",
+    sees="whether the first k hold all that an answer needs",
+    blind_to="how many relevant documents are missing, and relevant documents not judged",
+    prefix_only=True,
+    ideal_order_optimal=True,
 )
 
 

@@ -101,7 +101,7 @@ def evidence_rate(sequences: Sequences, *, per: Cost = "calls", rel: float = 1) 
     evidence_count = count(sequences.new(sequences.is_filled & sequences.hits(rel), of="source"))
     cost = sequences.calls.astype(float)
     if per != "calls":
-        cost = np.nansum(_cost_of_calls(sequences, per), axis=1) / (_THOUSAND if per == "tokens" else 1)
+        cost = cost_of_tasks(sequences, per)
     value = np.nan_to_num(ratio(evidence_count.astype(float), cost))
     return np.where(sequences.relevant(rel) > 0, value, np.nan)
 
@@ -228,6 +228,16 @@ def _within_budgets(
             spent_sums = np.nancumsum(_cost_of_calls(sequences, cost), axis=1)
             is_used &= (spent_sums <= budget)[:, :, None]
     return is_used
+
+
+def cost_of_tasks(sequences: Sequences, per: Cost) -> Floats:
+    """The thousands of tokens, or the seconds, of each task, ``(G,)``.
+
+    Raises:
+        UsageError: no call has it.
+    """
+    cost: Floats = np.nansum(_cost_of_calls(sequences, per), axis=1) / (_THOUSAND if per == "tokens" else 1)
+    return cost
 
 
 def _cost_of_calls(sequences: Sequences, cost: str) -> Floats:

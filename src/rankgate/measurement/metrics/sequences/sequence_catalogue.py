@@ -10,6 +10,13 @@ from rankgate.measurement.metrics.sequences.agent_metrics import (
     RefusalP,
     RefusalR,
 )
+from rankgate.measurement.metrics.sequences.call_metrics import (
+    CallMatch,
+    CallP,
+    CallR,
+    RedundantCalls,
+    SuccessCost,
+)
 from rankgate.measurement.metrics.sequences.context_metrics import (
     UDCG,
     ContextP,
@@ -57,6 +64,11 @@ SEQUENCE_METRICS: tuple[SequenceMetric, ...] = (
     CitationR,
     RefusalP,
     RefusalR,
+    CallMatch,
+    CallP,
+    CallR,
+    RedundantCalls,
+    SuccessCost,
     SessionDCG,
     NSessionDCG,
     SessionRBP,

@@ -38,6 +38,7 @@ _HOMES = (
             *("pyvespa", "haystack", "haystack-3.0", "mlflow", "phoenix", "rankquest"),
         ),
     ),
+    ("memory_and_rag_tools", ("longmemeval", "mteb", "azure", "llama_index")),
 )
 """The conventions of each module of this package, in the order of lists."""
 
