@@ -200,6 +200,18 @@ class _FallOut(Metric):
 
 FallOut: _FallOut
 
+class _FullRecall(Metric):
+    def __call__(  # type: ignore[override]
+        self,
+        *,
+        cutoff: int = ...,
+        rel: float = ...,
+        judged_only: bool = ...,
+    ) -> _FullRecall: ...
+    def __matmul__(self, value: float) -> _FullRecall: ...
+
+FullRecall: _FullRecall
+
 class _G(Metric):
     def __call__(  # type: ignore[override]
         self,
