@@ -60,9 +60,9 @@ from rankgate.judging.admission.admit_plan import admit_plan as admit_plan
 from rankgate.judging.admission.judged_pairs import JudgeGrades as JudgeGrades
 from rankgate.judging.agreement.agree import RaterAgreement as RaterAgreement
 from rankgate.judging.agreement.agree import agree as agree
-from rankgate.judging.gold.gold_check import GoldCheck as GoldCheck
-from rankgate.judging.gold.gold_check import check_gold as check_gold
-from rankgate.judging.gold.gold_check import draw_gold as draw_gold
+from rankgate.judging.gold_check import GoldCheck as GoldCheck
+from rankgate.judging.gold_check import check_gold as check_gold
+from rankgate.judging.gold_check import draw_gold as draw_gold
 from rankgate.judging.llm.judge import Judge as Judge
 from rankgate.judging.llm.judge import Prices as Prices
 from rankgate.judging.llm.rate import ModelRatings as ModelRatings
@@ -74,10 +74,10 @@ from rankgate.judging.pooling.reusability import Reusability as Reusability
 from rankgate.judging.pooling.reusability import reusability as reusability
 from rankgate.judging.resolution.resolution import ResolvedJudgments as ResolvedJudgments
 from rankgate.judging.resolution.resolve import resolve as resolve
-from rankgate.judging.sheets.sheets import CollectedRatings as CollectedRatings
-from rankgate.judging.sheets.sheets import Sheets as Sheets
-from rankgate.judging.sheets.sheets import collect as collect
-from rankgate.judging.sheets.sheets import sheets as sheets
+from rankgate.judging.sheets import CollectedRatings as CollectedRatings
+from rankgate.judging.sheets import Sheets as Sheets
+from rankgate.judging.sheets import collect as collect
+from rankgate.judging import sheets as sheets
 from rankgate.measurement.description.describe import describe as describe
 from rankgate.measurement.description.description import Descriptions as Descriptions
 from rankgate.measurement.evaluation.accumulator import Accumulator as Accumulator

@@ -6,7 +6,7 @@ import pytest
 import rankgate
 from rankgate.core.present.base_result import ReportOptions
 from rankgate.data.collection import Collection
-from rankgate.decisions.comparison.charts import query_charts, system_charts
+from rankgate.decisions.comparison import query_charts, system_charts
 from rankgate.decisions.comparison.documents import comparison_document, comparison_report
 from rankgate.decisions.comparison.documents.comparison_grids import leaderboard
 

@@ -38,7 +38,7 @@ def _guide(k):
 
 
 def test_the_guide_s_comparison_over_cutoffs():
-    from rankgate.measurement.evaluation.charts import mean_charts as charts
+    from rankgate.measurement.evaluation import mean_charts as charts
 
     request = ChartRequest(
         str(HERE / "robots-grades.csv"),

@@ -12,7 +12,7 @@ from scipy.stats import t
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data import Qrels
 from rankgate.data.qrels import Ratings
-from rankgate.judging.gold.gold_check import AMBIGUOUS, CONFIRMED, OPEN, WRONG, check_gold, draw_gold
+from rankgate.judging.gold_check import AMBIGUOUS, CONFIRMED, OPEN, WRONG, check_gold, draw_gold
 from support.command import assert_refused
 from support.wording import raises
 

@@ -10,9 +10,9 @@ import pytest
 from openpyxl import Workbook, load_workbook
 
 from rankgate.core.errors import DuplicateError, InputError, UsageError
-from rankgate.judging.rating.rating_tasks import pool_table
+from rankgate.judging.rating_tasks import pool_table
 from rankgate.judging.resolution.resolve import resolve
-from rankgate.judging.sheets.sheets import collect, sheets
+from rankgate.judging.sheets import collect, sheets
 from support.wording import raises
 
 IDS = ["a", "007", "=1+1", "3-4", " -x", "1E5"]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rankgate.core.errors import InputError
 from rankgate.core.present.csv_form import guard_cell, unguard_cell
 from rankgate.data.text import spreadsheet_cells
-from rankgate.judging.rating.rating_tasks import tasks_from_tables
-from rankgate.judging.sheets.sheet_rows import make_sheet, read_filled_sheets
+from rankgate.judging.rating_tasks import tasks_from_tables
+from rankgate.judging.sheet_rows import make_sheet, read_filled_sheets
 
 # no surrogates and no control characters but those of texts; line ends in ids are those of CSV
 TEXT = st.text(

@@ -12,9 +12,9 @@ from joserfc.jwk import ECKey
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.store.people import audit, invitations, users
-from rankgate.workspace.web.oidc import oidc_users
-from rankgate.workspace.web.oidc.oidc_provider import Provider
-from rankgate.workspace.web.oidc.oidc_users import OidcSettings, read_oidc_settings
+from rankgate.workspace.web import oidc_users
+from rankgate.workspace.web.oidc_provider import Provider
+from rankgate.workspace.web.oidc_users import OidcSettings, read_oidc_settings
 from rankgate.workspace.web.replies import RequestRefused
 from support.oidc_provider import SECRET, provided
 from support.serving import Visitor, served

@@ -296,7 +296,7 @@ def card_notes(result: Scorecard) -> list[str]:
     return [*lines, *result.warnings]
 
 
-_CHARTS = "rankgate.measurement.evaluation.charts.mean_charts"
+_CHARTS = "rankgate.measurement.evaluation.mean_charts"
 _MAX_METRICS = 4  # metrics to name in a sentence
 
 

@@ -276,13 +276,13 @@ class Comparisons(Result):
     )
     order: ClassVar[int] = 5
     charts: ClassVar[Mapping[str, str]] = {
-        "deltas": "rankgate.decisions.comparison.charts.query_charts:draw_deltas",
-        "scatter": "rankgate.decisions.comparison.charts.query_charts:draw_scatter",
-        "forest": "rankgate.decisions.comparison.charts.system_charts:draw_forest",
-        "heat": "rankgate.decisions.comparison.charts.system_charts:draw_system_heat",
-        "power": "rankgate.decisions.comparison.charts.system_charts:draw_power",
-        "judged": "rankgate.decisions.comparison.charts.system_charts:judged",
-        "grades": "rankgate.decisions.comparison.charts.system_charts:grades",
+        "deltas": "rankgate.decisions.comparison.query_charts:draw_deltas",
+        "scatter": "rankgate.decisions.comparison.query_charts:draw_scatter",
+        "forest": "rankgate.decisions.comparison.system_charts:draw_forest",
+        "heat": "rankgate.decisions.comparison.system_charts:draw_system_heat",
+        "power": "rankgate.decisions.comparison.system_charts:draw_power",
+        "judged": "rankgate.decisions.comparison.system_charts:judged",
+        "grades": "rankgate.decisions.comparison.system_charts:grades",
     }
 
     KEYS: ClassVar[Mapping[str, str]] = {"many": "systems"}

@@ -318,8 +318,8 @@ class GradesByRank(Result):
     kind: ClassVar[str] = "ranks"
     label: ClassVar[str] = "Judgments and grades, rank by rank"
     charts: ClassVar[Mapping[str, str]] = {
-        "judged": "rankgate.decisions.comparison.charts.system_charts:judged",
-        "grades": "rankgate.decisions.comparison.charts.system_charts:grades",
+        "judged": "rankgate.decisions.comparison.system_charts:judged",
+        "grades": "rankgate.decisions.comparison.system_charts:grades",
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"judged": JUDGED, "grades": GRADES}
     headline_text: ClassVar[str] = "the first {depth:n document} of {systems:n system}, {queries:n query}"

@@ -101,9 +101,7 @@ class Pipeline(Result):
         "qrels_sha256": "qrels.sha256",
     }
     order: ClassVar[int] = 30
-    charts: ClassVar[Mapping[str, str]] = {
-        "stages": "rankgate.decisions.pipelines.charts.stage_chart:draw_stages"
-    }
+    charts: ClassVar[Mapping[str, str]] = {"stages": "rankgate.decisions.pipelines.stage_chart:draw_stages"}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "means": MEANS,
         "ceilings": CEILINGS,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # the codec reads the types of fields when it restores a result
 
-_CHARTS = "rankgate.decisions.sweeps.charts.sweep_charts"
+_CHARTS = "rankgate.decisions.sweeps.sweep_charts"
 _SHOWN = 3  # problems that a notice names
 _LEFT_OUT = (
     ("failed", "failed", "; the same command goes on"),

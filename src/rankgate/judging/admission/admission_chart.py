@@ -8,7 +8,7 @@ from rankgate.core.present.charts.chart_parts import inline_data, load_altair
 from rankgate.core.present.charts.chart_style import count_queries, shorten_name
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.number_formats import count_noun, format_grade
-from rankgate.decisions.comparison.charts.system_charts import shades_of
+from rankgate.decisions.comparison.system_charts import shades_of
 
 if TYPE_CHECKING:
     from rankgate.judging.admission.admit import JudgeAdmission

@@ -26,7 +26,7 @@ from rankgate.data.qrels import Ratings, RepeatedJudgments, on_scale
 from rankgate.data.read import read_ratings
 from rankgate.data.table_rows import in_row_order
 from rankgate.judging.counting_ratings import PAIR
-from rankgate.judging.rating.rating_tasks import pool_table
+from rankgate.judging.rating_tasks import pool_table
 from rankgate.measurement.stats.mean_intervals import t_interval
 from rankgate.measurement.stats.rater_agreement import FEWEST_CLUSTERS, jackknife
 from rankgate.measurement.stats.variance_components import facets
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
     from rankgate.data.input_types import QrelsLike, RatingsLike
     from rankgate.data.qrels import Qrels, Scale
-    from rankgate.judging.rating.rating_tasks import PoolLike
+    from rankgate.judging.rating_tasks import PoolLike
 
 
 @dataclass(frozen=True)

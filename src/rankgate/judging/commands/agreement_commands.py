@@ -24,7 +24,7 @@ from rankgate.core.present.write_results import FORMS
 from rankgate.data.column_map import map_columns
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import resample_raters
-from rankgate.judging.gold.gold_check import check_gold, draw_gold
+from rankgate.judging.gold_check import check_gold, draw_gold
 from rankgate.judging.resolution.judgment_files import as_pool, origin_json, trec
 from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.measurement import metric_options, store_options

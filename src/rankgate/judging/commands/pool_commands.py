@@ -25,7 +25,7 @@ from rankgate.core.present.write_results import FORMS
 from rankgate.judging.pooling.pool import order_facts, pool, undrawn_judgments
 from rankgate.judging.pooling.pool_sampling import PoolDesign
 from rankgate.judging.pooling.reusability import reusability
-from rankgate.judging.sheets.sheets import SHEET_FORMS, Form, collect, lines_of_json, sheets
+from rankgate.judging.sheets import SHEET_FORMS, Form, collect, lines_of_json, sheets
 from rankgate.measurement import metric_options, store_options
 from rankgate.measurement.collection_options import of_collection
 

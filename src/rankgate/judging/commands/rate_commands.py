@@ -31,8 +31,8 @@ from rankgate.core.present.write_results import render_result
 from rankgate.judging.llm.judge import Judge, Prices
 from rankgate.judging.llm.protocols import PARAMETERS
 from rankgate.judging.llm.rate import LLMRating, rate
-from rankgate.judging.rating.rating_session import Rating, count_pages, render
-from rankgate.judging.rating.rating_tasks import read_tasks
+from rankgate.judging.rating_session import Rating, count_pages, render
+from rankgate.judging.rating_tasks import read_tasks
 from rankgate.measurement import store_options
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from rankgate.judging.llm.protocols import (
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
-    from rankgate.judging.rating.rating_tasks import Task
+    from rankgate.judging.rating_tasks import Task
 
 
 Attack = Literal["none", "keywords", "instruction", "praise", "longer", "sentences", "fields"]

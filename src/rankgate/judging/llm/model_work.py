@@ -22,7 +22,7 @@ from rankgate.data.streams.journal import Closing, Journal
 from rankgate.engines.requests.workers import Workers
 from rankgate.judging.llm.judge import Usage
 from rankgate.judging.llm.model_client import Answer, parse_answer
-from rankgate.judging.rating.rating_session import PairRating, rating_row
+from rankgate.judging.rating_session import PairRating, rating_row
 
 if TYPE_CHECKING:
     from rankgate.judging.llm.judge import Budget, Judge, JudgeRequest, Prices

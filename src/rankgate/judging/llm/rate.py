@@ -26,15 +26,15 @@ from rankgate.judging.llm.judge import Budget
 from rankgate.judging.llm.model_client import Client
 from rankgate.judging.llm.model_work import RatingsFile, Work, requests_to_send
 from rankgate.judging.llm.protocols import WIRES, Template
-from rankgate.judging.rating.rating_session import grades_of, select_batch
-from rankgate.judging.rating.rating_tasks import pool_table, read_tasks
+from rankgate.judging.rating_session import grades_of, select_batch
+from rankgate.judging.rating_tasks import pool_table, read_tasks
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.judging.llm.judge import Judge
     from rankgate.judging.llm.model_work import Row
-    from rankgate.judging.rating.rating_tasks import PoolLike, Task
+    from rankgate.judging.rating_tasks import PoolLike, Task
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from rankgate.judging.models.model_jobs import (
     settings_of,
     tasks_of_batch,
 )
-from rankgate.judging.rating.rating_tasks import Task
+from rankgate.judging.rating_tasks import Task
 from rankgate.store.material import projects
 from rankgate.store.models import model_answers_by_request, model_jobs_table
 

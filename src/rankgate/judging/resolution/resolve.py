@@ -16,7 +16,7 @@ from rankgate.data.qrels import parse_scale
 from rankgate.data.read import read_ratings
 from rankgate.judging.grade_transformers import find_transformer
 from rankgate.judging.pooling.pool_sampling import add_inclusion
-from rankgate.judging.rating.rating_tasks import pool_table
+from rankgate.judging.rating_tasks import pool_table
 from rankgate.judging.resolution.resolution import RULES
 from rankgate.judging.resolution.resolution import resolve_ratings as resolved
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import ColumnsLike, QrelsLike, RatingsLike
     from rankgate.judging.grade_transformers import Transformer
-    from rankgate.judging.rating.rating_tasks import PoolLike
+    from rankgate.judging.rating_tasks import PoolLike
     from rankgate.judging.resolution.resolution import ResolvedJudgments
 
 

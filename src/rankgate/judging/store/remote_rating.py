@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from rankgate.core.errors import UsageError
 from rankgate.data.streams.journal import Closing
-from rankgate.judging.rating.rating_session import CANNOT_TELL, Screen
+from rankgate.judging.rating_session import CANNOT_TELL, Screen
 
 if TYPE_CHECKING:
     from rankgate.store.client.remote_project import RemoteProject

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
 from rankgate.data.streams.journal import Closing
-from rankgate.judging.rating.rating_session import CANNOT_TELL, Screen, grade_keys, grades_of
+from rankgate.judging.rating_session import CANNOT_TELL, Screen, grade_keys, grades_of
 from rankgate.store.material import projects
 from rankgate.store.people import users
 from rankgate.store.rating import batch_rules, batches, next_task, ratings, tasks

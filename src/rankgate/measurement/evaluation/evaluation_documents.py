@@ -188,8 +188,8 @@ def basis_line(result: Scores) -> str:
 _MOST_ROWS = 500  # rows in a table of queries
 _MOST_RUNS = 5  # most runs that are shown with queries
 _SEARCHED_ROWS = 15  # rows in a table without a search field
-_DISTRIBUTIONS = "rankgate.measurement.evaluation.charts.value_charts:draw_distributions"
-_SCORECARD = "rankgate.measurement.evaluation.charts.mean_charts:scorecard"
+_DISTRIBUTIONS = "rankgate.measurement.evaluation.value_charts:draw_distributions"
+_SCORECARD = "rankgate.measurement.evaluation.mean_charts:scorecard"
 
 
 def evaluation_report_document(result: Scores, options: ReportOptions) -> Document:

@@ -37,7 +37,7 @@ SAVED_SUPPLY = Supply(
 
 _MOST_NAMES = 5  # names of runs in a heading
 _KEYS = ["query_id", "metric"]
-_CHARTS = "rankgate.measurement.evaluation.charts"
+_CHARTS = "rankgate.measurement.evaluation"
 
 
 class Maker(Protocol):
@@ -100,12 +100,12 @@ class Scores(Result):
         "rankgate.measurement.evaluation.evaluation_documents:evaluation_report_document"
     )
     charts: ClassVar[Mapping[str, str]] = {
-        "distributions": "rankgate.measurement.evaluation.charts.value_charts:draw_distributions",
+        "distributions": "rankgate.measurement.evaluation.value_charts:draw_distributions",
         "heat": f"{_CHARTS}.value_charts:draw_query_heat",
         "cutoffs": f"{_CHARTS}.mean_charts:draw_cutoffs",
         "precision-recall": f"{_CHARTS}.mean_charts:draw_precision_recall",
-        "scorecard": "rankgate.measurement.evaluation.charts.mean_charts:scorecard",
-        "pareto": "rankgate.measurement.evaluation.charts.mean_charts:pareto",
+        "scorecard": "rankgate.measurement.evaluation.mean_charts:scorecard",
+        "pareto": "rankgate.measurement.evaluation.mean_charts:pareto",
     }
 
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"slices": SLICES, "weighted": WEIGHTED}

@@ -154,7 +154,7 @@ def serve_command(
         "cryptography",
     )
     from rankgate.store.people.stored_secrets import KEY_VARIABLE
-    from rankgate.workspace.web.oidc.oidc_users import read_oidc_settings
+    from rankgate.workspace.web.oidc_users import read_oidc_settings
     from rankgate.workspace.web.server import (
         check_proxies,
         first_link,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.applications import Starlette
 
-    from rankgate.workspace.web.oidc.oidc_users import OidcSettings
+    from rankgate.workspace.web.oidc_users import OidcSettings
 
 
 def open_or_create_store(url: str | None) -> Store:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
     from rankgate.judging.models.model_queue import Endpoint
     from rankgate.store.store import Store
-    from rankgate.workspace.web.oidc.oidc_users import OidcSettings
+    from rankgate.workspace.web.oidc_users import OidcSettings
 
 
 METRICS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"

@@ -297,7 +297,7 @@ def _gain_bars(result: Comparison, anchors: Mapping[str, str]) -> list[Block]:
     ]
 
 
-_FOREST = "rankgate.decisions.comparison.charts.system_charts:draw_forest"
+_FOREST = "rankgate.decisions.comparison.system_charts:draw_forest"
 
 
 def comparison_report_document(result: Comparisons, options: ReportOptions) -> Document:

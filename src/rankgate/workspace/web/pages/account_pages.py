@@ -20,9 +20,9 @@ from rankgate.store.people import sign_in as secrets
 from rankgate.store.people import sign_in as sessions
 from rankgate.store.rows import now
 from rankgate.workspace.records.alerts import alert_channels
+from rankgate.workspace.web import oidc_users
 from rankgate.workspace.web.endpoint import FORM, SESSION
-from rankgate.workspace.web.oidc import oidc_users
-from rankgate.workspace.web.oidc.oidc_users import find_user
+from rankgate.workspace.web.oidc_users import find_user
 from rankgate.workspace.web.rendering import read_assets
 from rankgate.workspace.web.replies import (
     ActionReply,
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Json
     from rankgate.store.people.sign_in import Session, Token
     from rankgate.store.people.users import User
-    from rankgate.workspace.web.oidc.oidc_provider import Provider
-    from rankgate.workspace.web.oidc.oidc_users import OidcSettings
+    from rankgate.workspace.web.oidc_provider import Provider
+    from rankgate.workspace.web.oidc_users import OidcSettings
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.server_config import ServerConfig
     from rankgate.workspace.web.web_request import WebRequest
@@ -327,7 +327,7 @@ def _oidc_settings(request: WebRequest) -> OidcSettings:
 def _find_provider(request: WebRequest, settings: OidcSettings) -> Provider:
     """The provider of the server, with its cached description and keys."""
     require("sign-in by OpenID Connect needs Authlib and joserfc", "authlib", "joserfc")
-    from rankgate.workspace.web.oidc.oidc_provider import Provider
+    from rankgate.workspace.web.oidc_provider import Provider
 
     return request.cache.get(("provider", settings), lambda: Provider(settings))
 

@@ -19,7 +19,7 @@ from rankgate.data.formats.pool_file import read_pool
 from rankgate.data.read import read_qrels
 from rankgate.data.text.delimited_records import guard_sheet
 from rankgate.judging.grade_transformers import TRANSFORMERS, Transformer
-from rankgate.judging.rating.rating_tasks import read_texts
+from rankgate.judging.rating_tasks import read_texts
 from rankgate.judging.store.import_export import add_contents, contents_in, import_file, read_incoming
 from rankgate.store.blobs import stored_runs
 from rankgate.store.blobs.blob_folders import HashOnlyBlobs

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from rankgate.core.present.charts.chart_style import GRADES
-from rankgate.judging.rating.rating_session import grade_keys
+from rankgate.judging.rating_session import grade_keys
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.rating.batch_rules import rules_of

@@ -24,14 +24,14 @@ from rankgate.data.qrels import MOST_GRADES, parse_scale, possible_grades
 from rankgate.data.streams.journal import Closing, Journal
 from rankgate.judging.counting_ratings import WITHDRAWN
 from rankgate.judging.pooling.pool import shuffle_batches
-from rankgate.judging.rating.rating_tasks import pool_table, read_tasks
+from rankgate.judging.rating_tasks import pool_table, read_tasks
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.value_types import Json
     from rankgate.data.qrels import Scale
-    from rankgate.judging.rating.rating_tasks import PoolLike, Task
+    from rankgate.judging.rating_tasks import PoolLike, Task
 
 
 CANNOT_TELL = "cannot tell"

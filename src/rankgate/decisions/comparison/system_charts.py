@@ -42,7 +42,7 @@ from rankgate.core.present.number_formats import (
 )
 from rankgate.decisions.comparison.comparison_power import power_curves
 from rankgate.decisions.comparison.comparison_tables import grades_by_rank
-from rankgate.measurement.evaluation.charts.value_charts import heat_map
+from rankgate.measurement.evaluation.value_charts import heat_map
 
 if TYPE_CHECKING:
     from rankgate.core.present.charts.chart_parts import Rows

@@ -15,7 +15,7 @@ from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.document_model import Grid, make_printable
 from rankgate.core.present.number_formats import count_noun, format_decimal
 from rankgate.core.present.text_tables import fit_table, table_width, wrap_line
-from rankgate.measurement.evaluation.charts.mean_charts import query_count
+from rankgate.measurement.evaluation.mean_charts import query_count
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject

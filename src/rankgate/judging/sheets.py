@@ -34,14 +34,14 @@ from rankgate.data.streams.journal import Journal
 from rankgate.data.text import spreadsheet_cells
 from rankgate.judging.counting_ratings import PAIR, counting_ratings
 from rankgate.judging.pooling.pool import shuffle_batches
-from rankgate.judging.rating.rating_session import grades_of
-from rankgate.judging.rating.rating_tasks import pool_table, read_tasks
-from rankgate.judging.sheets.sheet_rows import make_sheet, read_filled_sheets
+from rankgate.judging.rating_session import grades_of
+from rankgate.judging.rating_tasks import pool_table, read_tasks
+from rankgate.judging.sheet_rows import make_sheet, read_filled_sheets
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
     from rankgate.data.input_types import RatingsLike
-    from rankgate.judging.rating.rating_tasks import PoolLike
+    from rankgate.judging.rating_tasks import PoolLike
 
 
 def other_ratings_by_pair(ratings: Ratings, rater: str) -> dict[tuple[str, str], tuple[str, str]]:

@@ -16,7 +16,7 @@ from rankgate.core.present.charts.chart_style import (
 )
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.number_formats import count_noun, format_decimal
-from rankgate.decisions.comparison.charts.system_charts import label_colour, shades_of, share_axis
+from rankgate.decisions.comparison.system_charts import label_colour, shades_of, share_axis
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json

@@ -24,7 +24,7 @@ from rankgate.workspace.web.replies import RequestRefused
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json, JsonObject
-    from rankgate.workspace.web.oidc.oidc_users import OidcSettings
+    from rankgate.workspace.web.oidc_users import OidcSettings
 
 
 _ALGORITHMS = (

@@ -15,12 +15,12 @@ from rankgate.core.present.csv_form import guard_cell, unguard_cell
 from rankgate.data.file_contents import Note
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings, parse_scale
 from rankgate.data.table_rows import RowLocation
-from rankgate.judging.rating.rating_tasks import check_word
+from rankgate.judging.rating_tasks import check_word
 
 if TYPE_CHECKING:
     from rankgate.data.qrels import Scale
     from rankgate.data.text.spreadsheet_cells import Cell, Cells, CsvRow
-    from rankgate.judging.rating.rating_tasks import Task
+    from rankgate.judging.rating_tasks import Task
 
 
 _REQUIRED_COLUMNS = ("query", "document", "grade")

@@ -1,1 +1,0 @@
-"""Gold labels, checked by raters who have not seen them."""

@@ -1,1 +1,0 @@
-"""Rating sheets: created, filled in by people, and read back."""
