@@ -18,7 +18,7 @@ from rankgate.data.text.json_text import JsonRecord, detect_keys, read_query_lin
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputFile
 
-_MADE = ("calls", "tools_called", "toolsCalled", "tool_calls")
+_CALL_KEYS = ("calls", "tools_called", "toolsCalled", "tool_calls")
 _EXPECTED = ("expected", "expected_calls", "expected_tools", "expectedTools", "reference_tool_calls")
 _TOOL = ("tool", "name", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input_parameters", "inputParameters", "parameters")
@@ -48,18 +48,18 @@ def read_tool_calls(source: InputFile) -> FileContents:
         questions.ask(name, text=next((record[key] for key in ("query", "input") if key in record), None))
         for task, turn in _turns(name, record):
             calls, expected = (
-                next((key for key in keys if key in turn), None) for keys in (_MADE, _EXPECTED)
+                next((key for key in keys if key in turn), None) for keys in (_CALL_KEYS, _EXPECTED)
             )
             if calls is not None:
                 _read_made(ranked, task, turn, calls)
             if expected is not None:
                 qrels.ask(task)
                 texts: dict[str, int] = {}
-                for place, call in enumerate(_calls(turn, expected), 1):
+                for position, call in enumerate(_calls(turn, expected), 1):
                     text = call_text(*_parts(call, expected))
                     texts[text] = texts.get(text, 0) + 1
                     number = f" #{texts[text]}" if texts[text] > 1 else ""
-                    qrels.add(task, text + number, place, turn.location_text)
+                    qrels.add(task, text + number, position, turn.location_text)
     run = (ranked.task_run(),) if ranked.asked else ()
     return FileContents(qrels=qrels.qrels()[0], runs=run, queries=questions.texts())
 
@@ -128,7 +128,7 @@ FORMAT = Format(
             "|".join(
                 f"{turn}{key}[].{name}"
                 for turn in ("", "turns[].")
-                for key in (*_MADE, *_EXPECTED)
+                for key in (*_CALL_KEYS, *_EXPECTED)
                 for name in ("tool", "name", "tool_name", "function")
             ),
         )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Collected = dict[tuple[Systems, str, str], dict[str, float | None]]
 
 _EMPTY = frozenset({"", "nan", "null", "none"})
-_WORDS = {"true": 1.0, "false": 0.0}
+_FLAG_VALUES = {"true": 1.0, "false": 0.0}
 _ZSTD = 93  # the method of a zip archive, which Python before 3.14 cannot read
 _ZIP_HEADER = 30  # bytes before the name in a local header
 _THRESHOLD_DIRECTIONS = re.compile("hallucination|bias|toxicity", re.IGNORECASE)
@@ -171,9 +171,9 @@ def _read_items(
         system = tuple(_first_text(row, path) for path in framework.system)
         counts[system, name] += 1
         repeat = _first_text(row, framework.repeat)
-        if framework.again == "repeat":
+        if framework.repeated_item == "repeat":
             repeat = str(counts[system, name])
-        elif framework.again == "item" and counts[system, name] > 1:
+        elif framework.repeated_item == "item" and counts[system, name] > 1:
             name = f"{name} (sample {counts[system, name]})"
         failed_path, failure = framework.failed
         has_failed = bool(failed_path) and any(value == failure for _, value in _find(row, failed_path))
@@ -246,12 +246,12 @@ def _walk(value: Any, path: str, name: str) -> Iterator[tuple[str, Any]]:  # noq
         yield name, value
         return
     value = _parsed(value)
-    key, _, rest = path.partition(".")
+    key, _, inner_path = path.partition(".")
     if isinstance(value, list):
         members: Iterable[tuple[object, Any]] = enumerate(value)
         if key[0] == "[":
-            named = (element for element in value if isinstance(element, Mapping))
-            members = ((element[key[1:-1]], element) for element in named if key[1:-1] in element)
+            objects = (element for element in value if isinstance(element, Mapping))
+            members = ((element[key[1:-1]], element) for element in objects if key[1:-1] in element)
         elif key != "*":
             return
     elif not isinstance(value, Mapping):
@@ -259,16 +259,18 @@ def _walk(value: Any, path: str, name: str) -> Iterator[tuple[str, Any]]:  # noq
     elif key == "*":
         members = value.items()
     elif key in value:
-        yield from _walk(value[key], rest, name or key)
+        yield from _walk(value[key], inner_path, name or key)
         return
     else:  # columns of a table, such as inputs.question
         columns = [
-            column for column in value if column == path or (rest == "*" and column.startswith(f"{key}."))
+            column
+            for column in value
+            if column == path or (inner_path == "*" and column.startswith(f"{key}."))
         ]
         yield from ((column.removeprefix(f"{key}."), value[column]) for column in columns)
         return
     for member_name, member in members:
-        yield from _walk(member, rest, str(member_name))
+        yield from _walk(member, inner_path, str(member_name))
 
 
 def _parsed(value: Any) -> Any:  # noqa: ANN401 - JSON
@@ -288,8 +290,8 @@ def _first_text(value: Any, path: str) -> str:  # noqa: ANN401 - JSON
 def _item_id(row: Mapping[str, Any], framework: Framework) -> tuple[str, str]:
     """The path of the id of a row, and the id; an object is its only value, or JSON."""
     for path in framework.item:
-        for _, found in _find(row, path):
-            value = _parsed(found)
+        for _, content in _find(row, path):
+            value = _parsed(content)
             inner = next(iter(value.values())) if isinstance(value, Mapping) and len(value) == 1 else value
             if isinstance(inner, Mapping | list):
                 inner = json.dumps(inner, ensure_ascii=False, sort_keys=True)
@@ -302,12 +304,12 @@ def _values_of(row: Mapping[str, Any], framework: Framework) -> Iterator[tuple[s
     """The names and values of metrics of a row; the members of an object are metrics of their own."""
     variant = _first_text(row, framework.variant)
     suffix = f",{variant}" if variant not in _EMPTY else ""
-    listed = (
+    metric_names = (
         next((names for _, names in _find(row, framework.named_by)), None) if framework.named_by else None
     )
     for path in framework.values:
         for name, value in _find(row, path):
-            is_other = name in framework.no_metric if listed is None else name not in listed
+            is_other = name in framework.no_metric if metric_names is None else name not in metric_names
             is_field = path == "*" and (is_other or name in framework.item)
             if isinstance(value, Mapping) and path != "*":
                 yield from ((str(key), member) for key, member in value.items())
@@ -321,8 +323,8 @@ def _number(value: Any, framework: Framework) -> Any:  # noqa: ANN401 - JSON
         text = value.strip()
         if text.lower() in _EMPTY:
             return None
-        if text in framework.words or text.lower() in _WORDS:
-            return framework.words.get(text, _WORDS.get(text.lower(), 0.0))
+        if text in framework.text_values or text.lower() in _FLAG_VALUES:
+            return framework.text_values.get(text, _FLAG_VALUES.get(text.lower(), 0.0))
         return _TEXT if number_fault(text, "value") else float(text)
     if isinstance(value, bool | int | float):
         return None if math.isnan(value) else float(value) if math.isfinite(value) else _TEXT
@@ -363,8 +365,8 @@ def _declare_metric(
     if framework.by_threshold:
         lower = thresholds.get(metric, None if _THRESHOLD_DIRECTIONS.search(metric) else lower)
     values = [value for item in items for name, value in item.values if name == metric]
-    if all(isinstance(value, str) and value in framework.words for value in values):
-        lower, low, high = False, min(framework.words.values()), max(framework.words.values())
+    if all(isinstance(value, str) and value in framework.text_values for value in values):
+        lower, low, high = False, min(framework.text_values.values()), max(framework.text_values.values())
     if metric in names.directions:
         lower = names.directions[metric] == "lower"
     names.declare(NamedMetric(metric, lower, low, high))

@@ -41,13 +41,13 @@ class Framework:
         system: the paths of the names of the system that an item belongs to.
         system_of_all: the path, in the document, of the name of the only system.
         repeat: the path of the number of the repeat.
-        again: the meaning of an item that comes again without a number: ``repeat`` of the same
+        repeated_item: the meaning of an item that comes again without a number: ``repeat`` of the same
             item, ``item`` of its own, or an ``error``.
         cluster: the path of an item's cluster; its last key stands in the document at the path
             ``cluster_key``, if that is stated.
         prefix: the path, in the document, of a text that begins the id of each item and is its cluster.
         metrics: the directions and ranges; the first rule that matches counts.
-        words: texts that are values.
+        text_values: texts that are values.
         side: a regular expression of metrics that are read only if they are asked for.
         variant: the path of a text that ends the names of metrics, as lm-eval writes them.
         named_by: the path of the list of the metrics of a row.
@@ -70,12 +70,12 @@ class Framework:
     system: tuple[str, ...] = ()
     system_of_all: str = ""
     repeat: str = ""
-    again: str = "repeat"
+    repeated_item: str = "repeat"
     cluster: str = ""
     cluster_key: str = ""
     prefix: str = ""
     metrics: tuple[MetricRule, ...] = (MetricRule(".*"),)
-    words: Mapping[str, float] = field(default_factory=dict)
+    text_values: Mapping[str, float] = field(default_factory=dict)
     side: str = ""
     variant: str = ""
     named_by: str = ""
@@ -112,11 +112,11 @@ FRAMEWORKS = (
         system_of_all="eval.model",
         task="eval.task",
         repeat="epoch",
-        again="error",
+        repeated_item="error",
         cluster="metadata",
         cluster_key="results.scores.*.metrics.*.params.cluster",
         metrics=(MetricRule(".*", lower=None),),
-        words={"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0},
+        text_values={"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0},
     ),
     Framework(
         "Inspect",
@@ -141,7 +141,7 @@ FRAMEWORKS = (
         items="testCases|test_results",
         item=("metadata.id", "input", "name"),
         values=("metricsData.[name].score|metrics_data.[name].score",),
-        again="item",
+        repeated_item="item",
         metrics=(_SHARES,),
         by_threshold=True,
         by_text=("input", "name"),
@@ -169,7 +169,7 @@ FRAMEWORKS = (
         content="doc_hash",
         variant="filter",
         named_by="metrics",
-        again="error",
+        repeated_item="error",
         metrics=(
             MetricRule(r"(?:acc|acc_norm|acc_bytes|exact_match|em|mcc)(?:,.*)?|pass@\d+", low=0, high=1),
             MetricRule(r".*(?:perplexity|bits_per_byte|brier|ter|wer|cer)(?:,.*)?", lower=True),
@@ -181,7 +181,7 @@ FRAMEWORKS = (
         keys=("query", "expected_ids", "metric_dict"),
         item=("query",),
         values=("metric_dict.*.score",),
-        again="item",
+        repeated_item="item",
         metrics=(_SHARES,),
         by_text=("query",),
     ),
@@ -190,7 +190,7 @@ FRAMEWORKS = (
         keys=("query", "expected_ids", "retrieved_ids"),
         item=("query",),
         values=("*",),
-        again="item",
+        repeated_item="item",
         metrics=(_SHARES,),
         by_text=("query",),
     ),
@@ -199,7 +199,7 @@ FRAMEWORKS = (
         keys=("question_id", "retrieval_results.metrics"),
         item=("question_id",),
         values=("retrieval_results.metrics.session.*",),
-        again="error",
+        repeated_item="error",
         metrics=(_SHARES,),
     ),
     Framework(  # ragas EvaluationResult.to_pandas, and the detailed report of Haystack's EvaluationRunResult
@@ -207,7 +207,7 @@ FRAMEWORKS = (
         keys=("user_input|question", "response|retrieved_contexts|contexts|reference|ground_truth"),
         item=("query_id", "user_input", "question"),
         values=("*",),
-        again="item",
+        repeated_item="item",
         metrics=(
             MetricRule(r"noise_sensitivity.*", lower=True, low=0, high=1),
             MetricRule(
@@ -237,7 +237,7 @@ FRAMEWORKS = (
         item=("questionId",),
         values=("score", "retrievalMetrics.*", "searchDurationMs", "answerDurationMs", "totalDurationMs"),
         system_of_all="provider",
-        again="error",
+        repeated_item="error",
         metrics=(_COSTS, _SHARES),
         side="k|relevantRetrieved|.*DurationMs",
     ),
@@ -248,7 +248,7 @@ FRAMEWORKS = (
         item=("hf_subset",),
         prefix="task_name|mteb_dataset_name",
         values=("*",),
-        again="error",
+        repeated_item="error",
         keeps_names=True,
         side=r"(?!main_score$).*",
     ),

@@ -59,7 +59,7 @@ PAIR = (
 )
 ALERTS_PATH = "/projects/{project}/alerts"
 (SYSTEM,) = declared_fields(history, "system")
-(SINCE,) = declared_fields(history, "since", since={"kind": "moment"})
-AFTER = Field("after", "After", "whole")
+(SINCE_FIELD,) = declared_fields(history, "since", since={"kind": "moment"})
+AFTER_FIELD = Field("after", "After", "whole")
 SLICE = Field("slice", "Slice", most=500)
 PROJECT = "/projects/{project}"

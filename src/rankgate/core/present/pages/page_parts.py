@@ -394,15 +394,15 @@ def lists_html(result: ListPair) -> str:
 
     A second system without a name has no columns.
     """
-    named = [bool(name) for name in result.names]
+    has_name = [bool(name) for name in result.names]
     rows = [
         f'<tr><th scope="row" class="n">{rank}</th>'
-        f"{''.join(_document_cells(document, result.top) for document in compress(documents, named))}</tr>"
+        f"{''.join(_document_cells(document, result.top) for document in compress(documents, has_name))}</tr>"
         for rank, *documents in result.ranks
     ]
     heads = "".join(
         f'<th scope="col">{escape_html(name)}</th><th scope="col">grade</th><th scope="col">moved</th>'
-        for name in compress(result.names, named)
+        for name in compress(result.names, has_name)
     )
     return scroll_frame(
         f'<table class="lists"><thead><tr><th scope="col" class="n">rank</th>{heads}</tr></thead>'

@@ -103,15 +103,15 @@ def retrieved_passages() -> dict[str, str]:
         files["queries.csv"] += f"{query},{question}\n"
         files["passages.csv"] += f"{gold},To {text}\n"
         files["gold.jsonl"] += json.dumps({"query_id": query, "question": question, "gold": [gold]}) + "\n"
-        others = [f"manual-{other:03}" for other in rng.sample(range(len(texts)), 40)]
+        distractors = [f"manual-{number:03}" for number in rng.sample(range(len(texts)), 40)]
         for name, noise in (("production", 0.8), ("candidate", 0.4)):
-            score = {passage: rng.random() for passage in others} | {gold: 1.4 + rng.gauss(0, noise)}
-            shown = sorted(score, key=lambda passage: -score[passage])[:_SHOWN]
-            chunks = [{"chunk_id": passage, "score": round(score[passage], 4)} for passage in shown]
+            score = {passage: rng.random() for passage in distractors} | {gold: 1.4 + rng.gauss(0, noise)}
+            ranking = sorted(score, key=lambda passage: -score[passage])[:_SHOWN]
+            chunks = [{"chunk_id": passage, "score": round(score[passage], 4)} for passage in ranking]
             files[f"retrieved/{name}.jsonl"] += json.dumps({"query_id": query, "chunks": chunks}) + "\n"
-        grade = int(shown[0] == gold)
-        files["people.csv"] += f"{query},{shown[0]},{grade}\n"
-        files["model.csv"] += f"{query},{shown[0]},{grade if rng.random() < _AGREED else 1 - grade}\n"
+        grade = int(ranking[0] == gold)
+        files["people.csv"] += f"{query},{ranking[0]},{grade}\n"
+        files["model.csv"] += f"{query},{ranking[0]},{grade if rng.random() < _AGREED else 1 - grade}\n"
     return files
 
 

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
 
 COMPARATORS: Mapping[str, Callable[[Any, Any, Mapping[str, Any]], bool]] = {
-    "$any": lambda _made, _value, _rest: True,
-    "$in": lambda made, value, _rest: made in value,
-    "$contains": lambda made, value, _rest: str(value).casefold() in str(made).casefold(),
-    "$text": lambda made, value, _rest: str(made).casefold().split() == str(value).casefold().split(),
-    "$number": lambda made, value, rest: (
-        isinstance(made, int | float)
-        and math.isclose(made, value, rel_tol=0, abs_tol=rest.get("within", 1e-9))
+    "$any": lambda _call, _value, _options: True,
+    "$in": lambda actual, value, _options: actual in value,
+    "$contains": lambda actual, value, _options: str(value).casefold() in str(actual).casefold(),
+    "$text": lambda actual, value, _options: str(actual).casefold().split() == str(value).casefold().split(),
+    "$number": lambda actual, value, options: (
+        isinstance(actual, int | float)
+        and math.isclose(actual, value, rel_tol=0, abs_tol=options.get("within", 1e-9))
     ),
 }
 """Comparators of arguments by their key: from the value made, the one expected, and the other keys."""
@@ -56,31 +56,33 @@ def match_calls(judgments: Qrels, run: Run) -> Run:
     calls = frame.with_row_index("row").join(positions, on="query_id").sort(SEQUENCE, "position")
     ids, scores = frame["doc_id"].to_list(), [0.0] * len(frame)
     for (task,), rows in calls.group_by(SEQUENCE, maintain_order=True):
-        wanted, made = expected.get(str(task), []), rows["doc_id"].to_list()
-        places = _assign([[_matches(call, text, judgments.name) for text in wanted] for call in made])
+        expected_texts, call_texts = expected.get(str(task), []), rows["doc_id"].to_list()
+        places = _assign(
+            [[_matches(call, text, judgments.name) for text in expected_texts] for call in call_texts]
+        )
         for index, row in enumerate(rows["row"]):
             if index in places:
-                ids[row] = wanted[places[index]]
+                ids[row] = expected_texts[places[index]]
             else:
                 ids[row] += " (unexpected)"
-                scores[row] = REPEATED if made[index] in made[:index] else 0.0
+                scores[row] = REPEATED if call_texts[index] in call_texts[:index] else 0.0
     matched = frame.with_columns(pl.Series("doc_id", ids, pl.String), pl.Series("score", scores))
     return replace(run, pieces=lambda: iter([matched]), rankings=None)
 
 
-def _matches(made: str, expected: str, label: str) -> bool:
+def _matches(call: str, expected: str, label: str) -> bool:
     """True if a call has the tool and the arguments that are expected."""
-    tool, _, text = made.partition(" {")
+    tool, _, text = call.partition(" {")
     expected_tool, _, expected_text = _NUMBERED.sub("", expected).partition(" {")
     if tool != expected_tool or not expected_text:
         return tool == expected_tool
-    arguments, wanted = json.loads(f"{{{text or '}'}"), json.loads(f"{{{expected_text}")
-    return set(arguments) <= set(wanted) and all(
-        _fits(arguments.get(name), value, label) for name, value in wanted.items()
+    arguments, expected_arguments = json.loads(f"{{{text or '}'}"), json.loads(f"{{{expected_text}")
+    return set(arguments) <= set(expected_arguments) and all(
+        _fits(arguments.get(name), value, label) for name, value in expected_arguments.items()
     )
 
 
-def _fits(made: Any, expected: Any, label: str) -> bool:  # noqa: ANN401 - JSON
+def _fits(actual: Any, expected: Any, label: str) -> bool:  # noqa: ANN401 - JSON
     """True if an argument is the expected value, or what a comparator takes.
 
     Raises:
@@ -88,12 +90,12 @@ def _fits(made: Any, expected: Any, label: str) -> bool:  # noqa: ANN401 - JSON
     """
     key = next((key for key in expected if key.startswith("$")), None) if isinstance(expected, dict) else None
     if key is None:
-        return bool(made == expected)
+        return bool(actual == expected)
     if key not in COMPARATORS:
         problem = f"unknown comparator '{key}'; known are {', '.join(COMPARATORS)}."
         raise InputError(problem, source=label, code="unknown-choice")
     try:
-        return (made is not None or key == "$any") and COMPARATORS[key](made, expected[key], expected)
+        return (actual is not None or key == "$any") and COMPARATORS[key](actual, expected[key], expected)
     except (TypeError, ValueError):
         problem = f"{key} cannot compare with {json.dumps(expected)}; see rankgate formats tool-calls."
         raise InputError(problem, source=label, code="wrong-type") from None
@@ -115,14 +117,14 @@ def _assign(matching: Sequence[Sequence[bool]]) -> dict[int, int]:
     made_of: dict[int, int] = {}
 
     def augment(index: int, visited: set[int]) -> bool:
-        for place, fits in enumerate(matching[index]):
-            if fits and place not in visited:
-                visited.add(place)
-                if place not in made_of or augment(made_of[place], visited):
-                    made_of[place] = index
+        for position, fits in enumerate(matching[index]):
+            if fits and position not in visited:
+                visited.add(position)
+                if position not in made_of or augment(made_of[position], visited):
+                    made_of[position] = index
                     return True
         return False
 
     for index in range(len(matching)):
         augment(index, set())
-    return {index: place for place, index in made_of.items()}
+    return {index: position for position, index in made_of.items()}

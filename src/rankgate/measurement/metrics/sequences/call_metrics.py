@@ -51,7 +51,7 @@ def call_match(sequences: Sequences, *, order: Order = "exact") -> Floats:
     is_late = (places[:, 1:] > 0) & (places[:, 1:] < reached[:, :-1])
     is_complete &= ~is_late.any(axis=1)
     if order == "exact":
-        is_complete &= _made(sequences) == sequences.relevant(1)
+        is_complete &= _count_calls(sequences) == sequences.relevant(1)
     return is_complete.astype(np.float64)
 
 
@@ -68,7 +68,7 @@ def call_precision(sequences: Sequences) -> Floats:
     >>> call_precision(task), call_recall(task)
     (array([0.5]), array([0.5]))
     """
-    return ratio(count(_expected_calls(sequences)), _made(sequences))
+    return ratio(count(_expected_calls(sequences)), _count_calls(sequences))
 
 
 def call_recall(sequences: Sequences) -> Floats:
@@ -93,7 +93,7 @@ def redundant_calls(sequences: Sequences) -> Floats:
     >>> redundant_calls(sequences([[[("a", 1)], [("b", None)]]], score=np.array([[[0.0], [-1.0]]])))
     array([0.5])
     """
-    return ratio(count(sequences.is_filled & (sequences.score == REPEATED)), _made(sequences))
+    return ratio(count(sequences.is_filled & (sequences.score == REPEATED)), _count_calls(sequences))
 
 
 def success_cost(sequences: Sequences, *, per: Cost = "calls", order: Order = "exact") -> Floats:
@@ -110,7 +110,7 @@ def success_cost(sequences: Sequences, *, per: Cost = "calls", order: Order = "e
     Raises:
         UsageError: calls do not have their tokens or seconds.
     """
-    cost = _made(sequences).astype(float) if per == "calls" else cost_of_tasks(sequences, per)
+    cost = _count_calls(sequences).astype(float) if per == "calls" else cost_of_tasks(sequences, per)
     return np.where(call_match(sequences, order=order) == 1, cost, np.nan)
 
 
@@ -119,7 +119,7 @@ def _expected_calls(sequences: Sequences) -> Flags:
     return sequences.new(sequences.is_filled & sequences.hits(1))
 
 
-def _made(sequences: Sequences) -> Counts:
+def _count_calls(sequences: Sequences) -> Counts:
     return count(sequences.is_filled)
 
 

@@ -32,7 +32,7 @@ from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.document_view import document_title, document_view, read_titles
 from rankgate.workspace.web.pages.highlighting import QueryWords
 from rankgate.workspace.web.replies import PageReply, not_found
-from rankgate.workspace.web.shared_fields import AFTER
+from rankgate.workspace.web.shared_fields import AFTER_FIELD
 from rankgate.workspace.web.web_request import VIEWING_ROLES, Field, page, page_window
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ def _trend_lines(rows: list[_QueryValue], latest: Sequence[Record]) -> list[Tren
     VIEWING_ROLES,
     "Queries",
     Field("words", "Search", most=200),
-    AFTER,
+    AFTER_FIELD,
     tabular=True,
 )
 def queries_page(request: WebRequest) -> PageReply:

@@ -42,7 +42,7 @@ from rankgate.workspace.web.dashboard.recorded_results import (
 )
 from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
-from rankgate.workspace.web.shared_fields import AFTER, SINCE, SYSTEM
+from rankgate.workspace.web.shared_fields import AFTER_FIELD, SINCE_FIELD, SYSTEM
 from rankgate.workspace.web.web_request import VIEWING_ROLES, Field, page, page_window
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ _RECORD = "/projects/{project}/records/{record}"
     Field(
         "words", "Search", most=200, help="In names, systems, branches and revisions, or the start of a hash."
     ),
-    SINCE,
+    SINCE_FIELD,
     Field("until", "Before", "moment"),
     Field("before", "Below this record", "whole"),
     Field("most", "Records", "whole", help="At most 10000; 50 by default."),
@@ -475,7 +475,7 @@ def _draw_picture(request: WebRequest) -> Any:
         raise not_found("chart") from None
 
 
-@page("record-values", f"{_RECORD}/values", VIEWING_ROLES, "Values by query", AFTER, tabular=True)
+@page("record-values", f"{_RECORD}/values", VIEWING_ROLES, "Values by query", AFTER_FIELD, tabular=True)
 def query_values_page(request: WebRequest) -> PageReply:
     """The page of all values per query of a record."""
     with request.store.read() as connection:

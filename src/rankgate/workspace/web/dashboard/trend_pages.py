@@ -29,7 +29,7 @@ from rankgate.workspace.web.dashboard import trend_chart
 from rankgate.workspace.web.dashboard.gate_outcomes import GateOutcome, find_outcomes, shown_status
 from rankgate.workspace.web.dashboard.recorded_results import pair_address, read_query_values
 from rankgate.workspace.web.replies import FileReply, PageReply, not_found
-from rankgate.workspace.web.shared_fields import SINCE, SLICE, SYSTEM
+from rankgate.workspace.web.shared_fields import SINCE_FIELD, SLICE, SYSTEM
 from rankgate.workspace.web.web_request import VIEWING_ROLES, Field, page
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ _MAX_RECORDS = 60
 """The number of latest records shown by small lines."""
 
 
-_SERIES = (SYSTEM, SLICE, Field("branch", "Branch", most=500), SINCE)
+_SERIES = (SYSTEM, SLICE, Field("branch", "Branch", most=500), SINCE_FIELD)
 
 _METRIC = Field("metric", "Metric", required=True, most=200)
 

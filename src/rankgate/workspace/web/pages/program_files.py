@@ -30,7 +30,7 @@ from rankgate.workspace.records.storages.store_storage import save_inputs_in as 
 from rankgate.workspace.web.pages.upload_files import read_parquet
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.replies import ActionReply, FileReply, not_found
-from rankgate.workspace.web.shared_fields import SINCE, SLICE, SYSTEM
+from rankgate.workspace.web.shared_fields import SINCE_FIELD, SLICE, SYSTEM
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     MEMBER_ROLES,
@@ -60,7 +60,7 @@ _RECORD_METRIC = Field("metric", "Metric", most=200)
 
 _NAME = Field("name", "Name", required=True, most=200)
 
-_ABOUT = Field("about", "About it", "long", most=200_000, help="An object of JSON.")
+_ABOUT_FIELD = Field("about", "About it", "long", most=200_000, help="An object of JSON.")
 
 
 @action(
@@ -195,7 +195,7 @@ def withdraw_annotation(request: WebRequest) -> ActionReply:
     _RECORD_METRIC,
     SYSTEM,
     SLICE,
-    SINCE,
+    SINCE_FIELD,
 )
 def points_file(request: WebRequest) -> FileReply:
     """The figures of a metric, or of all metrics."""
@@ -213,7 +213,12 @@ def points_file(request: WebRequest) -> FileReply:
 
 
 @page(
-    "annotations", f"{_RECORDED_PATH}/annotations.json", VIEWING_ROLES, "Annotations", _RECORD_METRIC, SINCE
+    "annotations",
+    f"{_RECORDED_PATH}/annotations.json",
+    VIEWING_ROLES,
+    "Annotations",
+    _RECORD_METRIC,
+    SINCE_FIELD,
 )
 def annotations_file(request: WebRequest) -> FileReply:
     """The annotations of a metric, and those that apply to all metrics."""
@@ -373,7 +378,7 @@ def _read_ratings(connection: Connection, request: WebRequest, name: str) -> pl.
     "Add judgments",
     _NAME,
     Field("table", "Grades as Parquet", "file", required=True),
-    _ABOUT,
+    _ABOUT_FIELD,
 )
 def add_judgments(request: WebRequest) -> ActionReply:
     """Store judgments created by a program."""
@@ -410,7 +415,7 @@ def add_judgments(request: WebRequest) -> ActionReply:
     "Add a result",
     Field("name", "Name", most=200),
     Field("result", "The result as JSON", "file", required=True),
-    _ABOUT,
+    _ABOUT_FIELD,
 )
 def add_result(request: WebRequest) -> ActionReply:
     """Store a result created by a program."""

@@ -440,7 +440,7 @@ def _make_reply(
     "/projects/{project}/ratings/evaluation",
     VIEWING_ROLES,
     "Runs by single ratings",
-    Field("convention", "Tool", "choice", choices=tuple((way, way) for way in sorted(TOOL_RULES))),
+    Field("convention", "Tool", "choice", choices=tuple((tool, tool) for tool in sorted(TOOL_RULES))),
     Field("metrics", "Metrics", default=DEFAULT_TOOL_METRICS, most=300),
     Field("scale", "Scale of the ratings", "choice", choices=tuple((scale, scale) for scale in SCALES)),
     Field("after", "After", "whole"),
