@@ -114,8 +114,10 @@ class ChartRequest:
         """
         count = len(self.runs)
         if count < minimum or (maximum is not None and count > maximum):
+            names = "RUN..." if maximum is None else " ".join(["RUN"] * maximum)
+            usage = f"write rankgate plot KIND JUDGMENTS {names}" if maximum != 0 else "leave the runs out"
             raise UsageError(
-                f"this chart {demand}; it got {count_noun(count, 'run') if count else 'no runs'}.",
+                f"this chart {demand}; it got {count_noun(count, 'run') if count else 'no runs'}; {usage}.",
                 code="wrong-run-count",
             )
 
