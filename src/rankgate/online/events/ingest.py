@@ -21,6 +21,7 @@ from rankgate.core.declare.flag_words import FLAG_WORDS
 from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.codec import fits
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.guessed_column_names import toml_lines
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
 from rankgate.online.events.event_sql import (
     PROBLEMS,
@@ -35,7 +36,7 @@ from rankgate.online.events.guessed_mapping import (
     MAX_ACTIONS,
     OTHER_KIND,
     guess_lines,
-    kind_lines,
+    kinds_of_actions,
     names_counts,
     preset_of,
 )
@@ -98,7 +99,7 @@ def mapping_advice(actions: Sequence[str]) -> str:
     """Advice about actions without a kind."""
     return (
         "name their kinds in a file for --mapping, under [kinds], after checking their meaning: "
-        f"{'; '.join(kind_lines(actions))}"
+        f"{'; '.join(toml_lines({'kinds': kinds_of_actions(actions)})[1:])}"
     )
 
 

@@ -5,7 +5,6 @@ Nothing unknown is guessed: it is asked on a terminal, and an error elsewhere.
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,12 +15,12 @@ from typing import Any, TypeAlias
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.guessed_column_names import normalize_name
+from rankgate.data.guessed_column_names import Tables, normalize_name, toml_lines, with_search_id
 from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_table import ACTIONS, KINDS
 from rankgate.online.events.guessed_mapping import (
     OTHER_KIND,
-    guess_lines,
+    guess_tables,
     preset_of,
     suggested_kind,
     time_formats,
@@ -42,8 +41,6 @@ from rankgate.online.warehouse import find_warehouse_table, write_sample
 
 Question: TypeAlias = Callable[[str, Sequence[str], str], str]
 """A question to the user: the text, the possible answers, the default answer (may be empty)."""
-
-Tables: TypeAlias = dict[str, dict[str, Any]]
 
 _MAX_ACTIONS = 200  # a column with more values holds no actions
 _EXAMPLES = 2
@@ -86,8 +83,7 @@ def draft_mapping(
         preset = preset or preset_of(names)
         if preset == "ubi":
             return preset_text(preset)
-        lines = preset_text(preset) if preset else "\n".join(guess_lines(records))
-        tables: Tables = tomllib.loads(lines.replace('time_format = "?"', ""))
+        tables = tomllib.loads(preset_text(preset)) if preset else guess_tables(records)
         if not tables and "query" not in columns:
             tables, columns = _ask_columns(file, names, columns, ask)
         if not preset:
@@ -96,7 +92,7 @@ def draft_mapping(
         has_action = "action" in tables["columns"]
         if not (has_action or tables.get("log", {}).get("kind")):
             tables["log"] = {**tables.get("log", {}), "kind": "search"}
-        mapping = parse_mapping(_to_toml(tables), file.label)
+        mapping = parse_mapping("\n".join(toml_lines(tables)), file.label)
         load_log(base, file, replace(mapping, preset=bool(preset)))
         if preset:
             _keep_present_columns(base, tables)
@@ -105,7 +101,13 @@ def draft_mapping(
         _add_time_format(base, file, tables, time_format, ask)
         counts, without_document = _count_actions(base, tables) if has_action else ({}, set())
         _add_kinds(tables, counts, kinds, without_document, preset, ask)
-        return _to_toml(tables, f"Mapping of {file.label}", _examples(base, tables), counts)
+        comments = _examples(base, tables)
+        for kind, actions in tables["kinds"].items():
+            records_text = count_noun(sum(counts.get(action, 0) for action in actions), "record")
+            advice = "; in no KPI, unless you name another kind" * (kind == OTHER_KIND)
+            comments["kinds", kind] = records_text + advice
+        lines = (f"\n{line}" if line.startswith("[") else line for line in toml_lines(tables, comments))
+        return "\n".join([f"# {_comment(f'Mapping of {file.label}')}: check each line", *lines, ""])
 
 
 def _check_names(preset: str | None, columns: Mapping[str, str], kinds: Mapping[str, str]) -> None:
@@ -188,12 +190,8 @@ def _is_number(value: object) -> bool:
 
 def _add_search_ids(base: Database, tables: Tables) -> None:
     """Name a search by its visit and words; events without words belong to the last search."""
-    columns = tables["columns"]
-    owner, query = columns.get("session") or columns.get("user"), columns.get("query")
-    if owner is None or query is None:
-        return
-    columns.setdefault("query_event_id", f"{owner}+{query}")
-    if base.first_value("SELECT bool_or(f_query IS NULL) FROM raw"):
+    columns = tables["columns"] = with_search_id(tables["columns"])
+    if "query_event_id" in columns and base.first_value("SELECT bool_or(f_query IS NULL) FROM raw"):
         tables["log"] = {**tables.get("log", {}), "last_search": True}
 
 
@@ -287,8 +285,8 @@ def _add_kinds(
     tables["kinds"] = {kind: by_kind[kind] for kind in KINDS if kind in by_kind}
 
 
-def _examples(base: Database, tables: Tables) -> dict[str, str]:
-    """The first values of each field."""
+def _examples(base: Database, tables: Tables) -> dict[tuple[str, str], str]:
+    """The first values of each field, as a comment of its column."""
     examples = {}
     for name in tables["columns"]:
         column = quote_identifier(f"f_{name}")
@@ -297,41 +295,10 @@ def _examples(base: Database, tables: Tables) -> dict[str, str]:
             f"{column} IS NOT NULL GROUP BY 1) ORDER BY line LIMIT {_EXAMPLES}"
         )
         texts = (_comment(text.replace("\x1f", "+"))[:30] for text in rows["text"])
-        examples[name] = ", ".join(texts) or "no value"
+        examples["columns", name] = ", ".join(texts) or "no value"
     return examples
 
 
 def _comment(text: str) -> str:
     """A text as a comment of TOML, which has no control characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-
-
-def _to_toml(
-    tables: Tables,
-    title: str = "",
-    examples: Mapping[str, str] | None = None,
-    counts: Mapping[str, int] | None = None,
-) -> str:
-    """Tables as TOML, with comments that show the values of fields and the records of kinds."""
-    lines = [f"# {_comment(title)}: check each line"] if title else []
-    lists = tables.get("lists", {})
-    flat = {name: rows for name, rows in tables.items() if name != "lists"}
-    flat |= {f"lists.{kind}": rows for kind, rows in lists.items()}
-    for name in sorted(flat, key=_position):
-        rows = flat[name]
-        lines += [f"\n[{name}]"] if rows else []
-        for key, value in rows.items():
-            comment = ""
-            if name == "columns" and examples:
-                comment = f"  # {examples[key]}"
-            elif name == "kinds" and counts:
-                comment = f"  # {count_noun(sum(counts.get(action, 0) for action in value), 'record')}"
-                if key == OTHER_KIND:
-                    comment += "; in no KPI, unless you name another kind"
-            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}{comment}")
-    return "\n".join(lines).lstrip("\n") + "\n"
-
-
-def _position(table: str) -> int:
-    order = ("log", "columns", "kinds", "flags", "dimensions")
-    return order.index(table) if table in order else len(order)
