@@ -22,8 +22,8 @@ from rankgate.data.column_map import source_label
 from rankgate.data.foreign_frames import is_frame, polars_frame
 from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_log import EventLog
-from rankgate.online.events.event_sql import Privacy
-from rankgate.online.events.event_table import COLUMNS, PRICED, SURVEY_PATTERN, parse_goals
+from rankgate.online.events.event_sql import Privacy, events_sql
+from rankgate.online.events.event_table import PRICED, SURVEY_PATTERN, is_event_schema, parse_goals
 from rankgate.online.events.ingest import MANIFEST, ingest_files, read_manifest
 from rankgate.online.events.log_checks import COUNT_EVENTS
 from rankgate.online.events.log_files import (
@@ -34,12 +34,7 @@ from rankgate.online.events.log_files import (
     list_log_files,
     read_mapping,
 )
-from rankgate.online.events.warehouse_events import (
-    is_event_schema,
-    make_events,
-    needs_file_reader,
-    refuse_in_database,
-)
+from rankgate.online.events.warehouse_events import make_events, needs_file_reader, refuse_in_database
 from rankgate.online.log_database import MEMORY, Database, open_database, quote_identifier, quote_text
 from rankgate.online.warehouse import WarehouseTable, attach, find_warehouse_table, open_postgresql
 
@@ -295,23 +290,21 @@ def _create_view(base: Database, events: Events) -> Manifest:
             path_list = ", ".join(quote_text(str(file.path)) for file in files)
             _view_of_source(base, f"read_parquet([{path_list}], union_by_name = true)", str(log))
             return {}
-    table = polars_frame(log, "the log") if is_frame(log) or isinstance(log, Mapping) else None
-    if table is not None and "kind" not in table.columns:
+    elif is_frame(log) or isinstance(log, Mapping):
+        table = polars_frame(log, "the log")
+        if "kind" in table.columns:
+            base.connection.register("given_frame", table.to_arrow())
+            base.run("CREATE TEMP TABLE given_events AS SELECT * FROM given_frame")
+            _view_of_source(base, "given_events", "events")
+            return {}
         path = Path(base.folder) / "log.parquet"  # a normal log with mapped columns
         table.write_parquet(path)
-        log_files = [LogFile(path, "the log", "parquet")]
-        folder = Path(base.folder) / "events"
-        ingest_files(base, log_files, folder, events.log_mapping, None, Privacy())
-        return _view_of_folder(base, folder, source_label(log))
-    if table is None:
-        folder = Path(base.folder) / "events"
+        files = [LogFile(path, "the log", "parquet")]
+    else:
         files = list_log_files(cast("Source | Sequence[Source]", log), Path(base.folder))
-        ingest_files(base, files, folder, events.log_mapping, None, Privacy())
-        return _view_of_folder(base, folder, source_label(log))
-    base.connection.register("given_frame", table.to_arrow())
-    base.run("CREATE TEMP TABLE given_events AS SELECT * FROM given_frame")
-    _view_of_source(base, "given_events", "events")
-    return {}
+    folder = Path(base.folder) / "events"
+    ingest_files(base, files, folder, events.log_mapping, None, Privacy())
+    return _view_of_folder(base, folder, source_label(log))
 
 
 def _view_of_folder(base: Database, folder: Path, name: str) -> Manifest:
@@ -323,27 +316,18 @@ def _view_of_folder(base: Database, folder: Path, name: str) -> Manifest:
     return manifest
 
 
-def _columns(base: Database, source: str) -> Mapping[str, str]:
-    rows = base.rows(f"DESCRIBE SELECT * FROM {source}")
-    return dict(zip(rows["column_name"], rows["column_type"], strict=True))
-
-
 def _view_of_source(base: Database, source: str, name: str) -> None:
     """Make the view ``events``, with null for columns that the table does not have.
 
     Raises:
         InputError: the log has no event, or its table has no column ``kind``.
     """
-    table = _columns(base, source)
+    table = base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name"].to_list()
     if "kind" not in table:
         problem = f"not events: there is no column kind; the columns are {', '.join(table)}."
         raise InputError(problem, source=name, code="missing-column")
-    columns = ", ".join(
-        f"CAST({quote_identifier(column) if column in table else 'NULL'} AS {kind}) AS "
-        f"{quote_identifier(column)}"
-        for column, kind in COLUMNS.items()
-    )
-    base.run(f"CREATE OR REPLACE TEMP VIEW events AS SELECT {columns} FROM {source}")
+    columns = {name: quote_identifier(name) for name in table}
+    base.run(f"CREATE OR REPLACE TEMP VIEW events AS SELECT {events_sql(columns)} FROM {source}")
     if not base.first_value(COUNT_EVENTS):
         raise InputError("no events found.", source=name, code="no-events")
 

@@ -29,7 +29,15 @@ from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
 from rankgate.data.text.json_text import read_document
 from rankgate.online.events.event_lists import EventList, normalize_action, read_event_lists
-from rankgate.online.events.event_table import ACTIONS, COLUMNS, DIMENSION, KINDS, SLICES, UBI_ACTIONS
+from rankgate.online.events.event_table import (
+    ACTIONS,
+    COLUMNS,
+    DIMENSION,
+    KINDS,
+    SLICES,
+    UBI_ACTIONS,
+    is_event_schema,
+)
 from rankgate.online.log_database import quote_identifier, quote_text
 
 if TYPE_CHECKING:
@@ -413,7 +421,7 @@ def is_event_table(base: Database, file: LogFile) -> bool:
     check_file(file.path)
     path_sql = quote_text(str(file.path))
     names = base.rows(f"DESCRIBE SELECT * FROM read_parquet({path_sql})")["column_name"]
-    return {"kind", "at", "query_event_id"} <= set(names)
+    return is_event_schema(names)
 
 
 def first_records(base: Database, file: LogFile, mapping: LogMapping) -> list[JsonObject]:

@@ -6,36 +6,22 @@ numbered impressions) is an error that says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.core.errors import InputError, UsageError
-from rankgate.online.events.event_table import COLUMNS, DIMENSION, SESSION_PAUSE_SECONDS
+from rankgate.online.events.event_table import DIMENSION, IBIS_TYPES, SESSION_PAUSE_SECONDS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from rankgate.online.events.log_files import LogMapping
 
-_EVENT_TYPES = {
-    "VARCHAR": "string",
-    "INTEGER": "int32",
-    "BIGINT": "int64",
-    "DOUBLE": "float64",
-    "BOOLEAN": "boolean",
-    "TIMESTAMP WITH TIME ZONE": "timestamp('UTC')",
-}
-_TIME = "timestamp('UTC')"
 _TEXTS = ("event_id", "query_event_id", "query", "session", "user", "doc_id", "variant")
 
 IbisColumn: TypeAlias = Any
 """A column of Ibis, which has no types of its own."""
-
-
-def is_event_schema(names: Sequence[str]) -> bool:
-    """True if a table has the columns of events, so that it needs no mapping."""
-    return {"kind", "at", "query_event_id"} <= {*names}
 
 
 def needs_file_reader(mapping: LogMapping) -> str:
@@ -62,10 +48,10 @@ def make_events(table: ir.Table, mapping: LogMapping | None, label: str) -> ir.T
     rows = table if mapping is None else _map_columns(table, mapping, label)
     import ibis
 
-    columns = {}
-    for name, kind in COLUMNS.items():
-        event_type = _EVENT_TYPES[kind]
-        columns[name] = rows[name].cast(event_type) if name in rows.columns else ibis.null(event_type)
+    columns = {
+        name: rows[name].cast(kind) if name in rows.columns else ibis.null(kind)
+        for name, kind in IBIS_TYPES.items()
+    }
     return rows.select(**columns)
 
 
@@ -197,7 +183,7 @@ class _Columns:
 
     def time(self) -> IbisColumn:
         """The time; numbers are seconds, milliseconds, micro- or nanoseconds since 1970 by their size."""
-        return _coalesce(map(self._time, self.values("at")), _TIME)
+        return _coalesce(map(self._time, self.values("at")), IBIS_TYPES["at"])
 
     def _time(self, column: IbisColumn) -> IbisColumn:
         import ibis
@@ -206,10 +192,10 @@ class _Columns:
             size = column.cast("float64").abs()
             unit = ibis.cases((size >= 1e17, 1e9), (size >= 1e14, 1e6), (size >= 1e11, 1e3), else_=1.0)
             micros = (column / unit * 1e6).round().cast("int64")
-            return ibis.literal("1970-01-01T00:00:00Z", type=_TIME) + micros.as_interval("us")
+            return ibis.literal("1970-01-01T00:00:00Z", type=IBIS_TYPES["at"]) + micros.as_interval("us")
         if column.type().is_string() and self._mapping.time_format:
             column = column.as_timestamp(self._mapping.time_format)
-        return column.cast(_TIME)
+        return column.cast(IBIS_TYPES["at"])
 
     def flag(self, column: IbisColumn) -> IbisColumn:
         """A column as yes or no."""

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import require
 from rankgate.online.events.event_table import (
+    COLUMNS,
+    IBIS_TYPES,
     SESSION_PAUSE_SECONDS,
     SLICES,
     add_goal_columns,
@@ -31,28 +33,6 @@ if TYPE_CHECKING:
 
 
 _RANKS = 1 << 20  # more ranks than a list has
-_TYPES = {
-    "event_id": "string",
-    "at": "timestamp('UTC')",
-    "kind": "string",
-    "action": "string",
-    "query_event_id": "string",
-    "query": "string",
-    "session": "string",
-    "user": "string",
-    "doc_id": "string",
-    "rank": "int32",
-    "value": "float64",
-    "variant": "string",
-    "page": "int32",
-    "latency_ms": "float64",
-    "cache_hit": "boolean",
-    "state": "string",
-    "attributes": "string",
-    "source_file": "string",
-    "source_line": "int64",
-}
-
 NULL_IS_FALSE = False
 """The value that a comparison with null counts as."""
 
@@ -80,7 +60,7 @@ def load_ibis() -> Any:  # noqa: ANN401 - the module
 
 def events() -> ir.Table:
     """The table ``events``."""
-    table: ir.Table = load_ibis().table(_TYPES, name="events")
+    table: ir.Table = load_ibis().table(IBIS_TYPES, name="events")
     return table
 
 
@@ -162,7 +142,7 @@ def searches(rows: ir.Table, dimensions: Sequence[str] = ()) -> ir.Table:
 
     is_search, is_click = search_events.kind == "search", search_events.kind == "click"
     # by time, then by rank for clicks of the same time, as in logs of whole seconds
-    epoch = lib.literal("1970-01-01T00:00:00Z", type=_TYPES["at"])
+    epoch = lib.literal("1970-01-01T00:00:00Z", type=IBIS_TYPES["at"])
     milliseconds = search_events.at.delta(epoch, unit="millisecond")
     click_order = milliseconds * _RANKS + search_events["rank"].fill_null(0)
     grouped = search_events.group_by("query_event_id").aggregate(
@@ -453,7 +433,7 @@ class KpiTables:
         self.base = base
         self._chosen = kpis
         self._by = by
-        self._dimensions = [name for name in by if name not in (*SLICES, *_TYPES)]
+        self._dimensions = [name for name in by if name not in (*SLICES, *COLUMNS)]
         self._success = success
         self._made: dict[str, Any] = {}
         self.sums = {}
