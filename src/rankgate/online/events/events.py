@@ -34,7 +34,7 @@ from rankgate.online.events.log_files import (
     list_log_files,
     read_mapping,
 )
-from rankgate.online.events.warehouse_events import make_events, needs_file_reader, refuse_in_database
+from rankgate.online.events.warehouse_events import make_events, needs_file_reader
 from rankgate.online.log_database import MEMORY, Database, open_database, quote_identifier, quote_text
 from rankgate.online.warehouse import WarehouseTable, attach, find_warehouse_table, open_postgresql
 
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
     from rankgate.data.input_types import Frame, OnSpark, Rows, Source
     from rankgate.online.events.manifest import IngestedFile, Manifest
-    from rankgate.online.warehouse import PostgreSqlDatabase
 
 LogLike: TypeAlias = "Source | Sequence[Source] | Frame | Rows | EventLog | OnSpark"
 """A folder of events, a Parquet file or a frame with their columns, files of logs, a frame or rows
@@ -145,15 +144,15 @@ class Events(ByContent):
         table = find_warehouse_table(self.log)
         if table and table.is_postgresql:
             with open_postgresql(table) as (base, source):
-                yield self._open_postgresql(base, source, table)
+                self._check_postgresql(table)
+                unchecked = ("the checks of the log doctor, which PostgreSQL does not compute",)
+                yield OpenEvents(base, self._view_of_table(base, source, table), unchecked)
             return
         with open_database(self.memory, self.threads) as base:
             yield self.read_into(base)
 
-    def _open_postgresql(
-        self, base: PostgreSqlDatabase, source: ir.Table, table: WarehouseTable
-    ) -> OpenEvents:
-        """Make the view ``events`` of a table of PostgreSQL.
+    def _check_postgresql(self, table: WarehouseTable) -> None:
+        """Check that PostgreSQL can compute the events of a table.
 
         Raises:
             UsageError: a part of the mapping or an option that only files have.
@@ -162,10 +161,15 @@ class Events(ByContent):
             if getattr(self, name):
                 problem = f"{name} is not computed in PostgreSQL; leave such events out in a view there."
                 raise UsageError(problem, code="unused-option")
-        refuse_in_database(self.log_mapping, table.label)
-        return self._view_of_table(base, source, table)
+        if part := needs_file_reader(self.log_mapping):
+            problem = (
+                f"{table.label}: {part} of a mapping is not computed in PostgreSQL; make a view there with a "
+                "row for each event, or export the table and read the file."
+            )
+            raise UsageError(problem, code="unused-option")
 
-    def _view_of_table(self, base: Database, source: ir.Table, table: WarehouseTable) -> OpenEvents:
+    def _view_of_table(self, base: Database, source: ir.Table, table: WarehouseTable) -> Manifest:
+        """Make the view ``events`` of a table of a database; return its manifest."""
         zone = self.log_mapping.time_zone
         base.use_zone(zone)
         has_events = is_event_schema(source.columns)
@@ -178,11 +182,10 @@ class Events(ByContent):
         base.run(f"CREATE TEMP VIEW events AS {base.text(expression)}")
         if not base.first_value(COUNT_EVENTS):
             raise InputError("no events found.", source=table.label, code="no-events")
-        manifest: Manifest = {"time_zone": zone}
-        if not has_events:
-            manifest["files"] = {table.name: _describe_table(base, self.log_mapping, table.label)}
-        unchecked = ("the checks of the log doctor, which PostgreSQL does not compute",)
-        return OpenEvents(base, manifest, unchecked if table.is_postgresql else ())
+        if has_events:
+            return {"time_zone": zone}
+        files = {table.name: _describe_table(base, self.log_mapping, table.label)}
+        return {"time_zone": zone, "files": files}
 
     def read_into(self, base: Database) -> OpenEvents:
         """Make the view ``events`` of a database, without bots and duplicates where these are out.
@@ -195,7 +198,7 @@ class Events(ByContent):
         """
         table = find_warehouse_table(self.log)
         if table and not needs_file_reader(self.log_mapping):
-            manifest = self._view_of_table(base, attach(base, table), table).manifest
+            manifest = self._view_of_table(base, attach(base, table), table)
         else:
             manifest = _create_view(base, self)
         has_mapping = self.mapping is not None

@@ -19,7 +19,7 @@ from rankgate.data.guessed_column_names import (
     toml_lines,
     with_search_id,
 )
-from rankgate.online.events.event_lists import list_tables
+from rankgate.online.events.event_lists import list_tables, normalize_action
 
 _SUGGESTIONS = (
     ("add_to_cart", "cart|basket|bag|korb|panier|carrito|carrinho|carrello"),
@@ -53,7 +53,7 @@ def suggested_kind(action: str) -> str:
     >>> [suggested_kind(action) for action in ("product_view", "Klick", "achat", "login")]
     ['impression', 'click', 'purchase', 'other']
     """
-    name = re.sub("[- ]", "_", action.lower())
+    name = normalize_action(action)
     return next((kind for kind, pattern in _SUGGESTIONS if re.search(pattern, name)), OTHER_KIND)
 
 
@@ -145,7 +145,7 @@ def guess_lines(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     times = _values(records, tables.get("columns", {}).get("at", ""))
     if times and (formats := time_formats(times)):
         is_clear = len(formats) == 1  # a day above 12 tells it from the month
-        tables["log"] = {**tables.get("log", {}), "time_format": formats[0] if is_clear else "?"}
+        tables.setdefault("log", {})["time_format"] = formats[0] if is_clear else "?"
         if not is_clear:
             comments["log", "time_format"] = " or ".join(map(json.dumps, formats))
     return toml_lines(tables, comments)

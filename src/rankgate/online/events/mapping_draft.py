@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -17,7 +17,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.guessed_column_names import Tables, normalize_name, toml_lines, with_search_id
 from rankgate.online.events.event_lists import normalize_action
-from rankgate.online.events.event_table import ACTIONS, KINDS
+from rankgate.online.events.event_table import ACTIONS, DIMENSION, KINDS
 from rankgate.online.events.guessed_mapping import (
     OTHER_KIND,
     guess_tables,
@@ -85,13 +85,13 @@ def draft_mapping(
             return preset_text(preset)
         tables = tomllib.loads(preset_text(preset)) if preset else guess_tables(records)
         if not tables and "query" not in columns:
-            tables, columns = _ask_columns(file, names, columns, ask)
+            columns = _ask_columns(file, names, columns, ask)
         if not preset:
             _add_other_columns(tables, records)
         tables["columns"] = {**tables.get("columns", {}), **columns}
         has_action = "action" in tables["columns"]
         if not (has_action or tables.get("log", {}).get("kind")):
-            tables["log"] = {**tables.get("log", {}), "kind": "search"}
+            tables.setdefault("log", {})["kind"] = "search"
         mapping = parse_mapping("\n".join(toml_lines(tables)), file.label)
         load_log(base, file, replace(mapping, preset=bool(preset)))
         if preset:
@@ -99,11 +99,11 @@ def draft_mapping(
         elif has_action:
             _add_search_ids(base, tables)
         _add_time_format(base, file, tables, time_format, ask)
-        counts, without_document = _count_actions(base, tables) if has_action else ({}, set())
-        _add_kinds(tables, counts, kinds, without_document, preset, ask)
+        actions = _count_actions(base, tables) if has_action else {}
+        _add_kinds(tables, actions, kinds, preset, ask)
         comments = _examples(base, tables)
-        for kind, actions in tables["kinds"].items():
-            records_text = count_noun(sum(counts.get(action, 0) for action in actions), "record")
+        for kind, names in tables["kinds"].items():
+            records_text = count_noun(sum(actions[name][0] for name in names if name in actions), "record")
             advice = "; in no KPI, unless you name another kind" * (kind == OTHER_KIND)
             comments["kinds", kind] = records_text + advice
         lines = (f"\n{line}" if line.startswith("[") else line for line in toml_lines(tables, comments))
@@ -122,7 +122,7 @@ def _check_names(preset: str | None, columns: Mapping[str, str], kinds: Mapping[
 
 def _ask_columns(
     file: LogFile, names: Sequence[str], columns: dict[str, str], ask: Question | None
-) -> tuple[Tables, dict[str, str]]:
+) -> dict[str, str]:
     """Ask for the columns of a log whose names suggest nothing."""
     if ask is None:
         problem = f"no column is recognized as the query; the columns are {', '.join(names)}; name them:"
@@ -144,7 +144,7 @@ def _ask_columns(
             columns |= {field: answer} if answer != "-" else {}
     if "query" not in columns:
         raise UsageError("a log has the words of searches; name their column.", code="unknown-columns")
-    return {}, columns
+    return columns
 
 
 _NUMBERS: Mapping[str, str] = {
@@ -192,23 +192,19 @@ def _add_search_ids(base: Database, tables: Tables) -> None:
     """Name a search by its visit and words; events without words belong to the last search."""
     columns = tables["columns"] = with_search_id(tables["columns"])
     if "query_event_id" in columns and base.first_value("SELECT bool_or(f_query IS NULL) FROM raw"):
-        tables["log"] = {**tables.get("log", {}), "last_search": True}
+        tables.setdefault("log", {})["last_search"] = True
 
 
 def _keep_present_columns(base: Database, tables: Tables) -> None:
     """Leave out what a preset maps and the log does not have."""
-    fields = {name: f"f_{name}" for name in tables["columns"]}
-    fields |= {f"dimension {name}": f"f_dimension {name}" for name in tables.get("dimensions", {})}
-    fields |= {f"list {kind}": f"list_{kind}" for kind in tables.get("lists", {})}
-    sums = [
-        f"bool_or({quote_identifier(column)} IS NOT NULL) AS {quote_identifier(name)}"
-        for name, column in fields.items()
-    ]
-    present = base.rows(f"SELECT {', '.join(sums)} FROM raw").row(0, named=True)
-    tables["columns"] = {name: column for name, column in tables["columns"].items() if present[name]}
-    for table, word in (("dimensions", "dimension"), ("lists", "list")):
-        rows = {name: row for name, row in tables.get(table, {}).items() if present[f"{word} {name}"]}
-        tables[table] = rows
+    prefixes = {"columns": "f_", "dimensions": f"f_{DIMENSION}", "lists": "list_"}
+    keys = [(table, name) for table in prefixes for name in tables.get(table, {})]
+    columns = (quote_identifier(f"{prefixes[table]}{name}") for table, name in keys)
+    sums = ", ".join(f"bool_or({column} IS NOT NULL)" for column in columns)
+    present = base.rows(f"SELECT {sums} FROM raw").row(0)
+    for (table, name), is_present in zip(keys, present, strict=True):
+        if not is_present:
+            del tables[table][name]
 
 
 def _add_time_format(
@@ -234,14 +230,11 @@ def _add_time_format(
         )
         raise InputError(problem, source=file.label, code="unknown-time-format")
     if formats[0]:
-        tables["log"] = {**tables.get("log", {}), "time_format": formats[0]}
+        tables.setdefault("log", {})["time_format"] = formats[0]
 
 
-def _count_actions(base: Database, tables: Tables) -> tuple[dict[str, int], set[str]]:
-    """The number of records with each action, the most frequent first.
-
-    Also the actions whose names mean a shown or clicked document, and whose records name none.
-    """
+def _count_actions(base: Database, tables: Tables) -> dict[str, tuple[int, int]]:
+    """The records with each action, and how many of them name a document; the most frequent first."""
     rows = base.rows(
         "SELECT f_action AS action, count(*) AS records, count(f_doc_id) AS documents FROM raw WHERE "
         f"f_action IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_MAX_ACTIONS + 1}"
@@ -250,37 +243,36 @@ def _count_actions(base: Database, tables: Tables) -> tuple[dict[str, int], set[
         column = tables["columns"]["action"]
         problem = f"the column {column} has over {_MAX_ACTIONS} values, which are no actions"
         raise UsageError(f"{problem}; name another with --column action=COLUMN.", code="unknown-columns")
-    has_documents = rows["documents"].sum() > 0
-    without_document = {
-        action
-        for action, _, documents in rows.iter_rows()
-        if has_documents and not documents and suggested_kind(action) in ("impression", "click")
-    }
-    return dict(rows.select("action", "records").iter_rows()), without_document
+    return {action: (records, documents) for action, records, documents in rows.iter_rows()}
 
 
 def _add_kinds(
     tables: Tables,
-    counts: Mapping[str, int],
-    kinds: Mapping[str, str],
-    without_document: Collection[str],
+    actions: Mapping[str, tuple[int, int]],
+    given_kinds: Mapping[str, str],
     preset: str | None,
     ask: Question | None,
 ) -> None:
-    """Add the kind of each action: given, of the preset, usual or suggested by its name; else asked."""
-    named = [(action, kind) for kind, actions in tables.pop("kinds", {}).items() for action in actions]
-    named = [*(named if preset else []), *kinds.items()]
+    """Add the kind of each action: given, of the preset, usual or suggested by its name; else asked.
+
+    Names mean no shown or clicked document where only records of other actions have documents.
+    """
+    named = [(action, kind) for kind, names in tables.pop("kinds", {}).items() for action in names]
+    named = [*(named if preset else []), *given_kinds.items()]
     known = {**ACTIONS, **{normalize_action(action): kind for action, kind in named}}
+    has_documents = any(documents for _, documents in actions.values())
     by_kind: dict[str, list[str]] = {}
-    for action, records in counts.items():
+    for action, (records, documents) in actions.items():
         name = normalize_action(action)
-        suggestion = OTHER_KIND if preset or action in without_document else suggested_kind(action)
-        kind = known.get(name, suggestion)
+        kind = OTHER_KIND if preset else suggested_kind(action)
+        if kind in ("impression", "click") and has_documents and not documents:
+            kind = OTHER_KIND
+        kind = known.get(name, kind)
         if kind == OTHER_KIND and name not in known and ask is not None:
             kind = ask(f"What is the action {action} ({count_noun(records, 'record')})?", KINDS, OTHER_KIND)
         by_kind.setdefault(kind, []).append(action)
     for action, kind in named:  # rare actions may be in later files
-        if action not in counts:
+        if action not in actions:
             by_kind.setdefault(kind, []).append(action)
     tables["kinds"] = {kind: by_kind[kind] for kind in KINDS if kind in by_kind}
 

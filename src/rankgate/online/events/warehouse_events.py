@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rankgate.core.errors import InputError, UsageError
+from rankgate.core.errors import InputError
 from rankgate.online.events.event_table import DIMENSION, IBIS_TYPES, SESSION_PAUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -162,7 +162,11 @@ class _Columns:
         parts = [self._find(part) for part in path.split("+")]
         if any(part is None for part in parts):
             return None
-        return parts[0] if len(parts) == 1 else reduce(_join_ids, map(_text, parts))
+        return (
+            parts[0]
+            if len(parts) == 1
+            else reduce(lambda one, other: one.concat("\x1f", other), map(_text, parts))
+        )
 
     def _find(self, path: str) -> IbisColumn:
         first, *steps = [path] if path in self._table.columns else path.split(".")
@@ -228,10 +232,6 @@ class _Columns:
         return ibis.literal("{").concat(joined, "}")
 
 
-def _join_ids(one: IbisColumn, other: IbisColumn) -> IbisColumn:
-    return one.concat("\x1f", other)
-
-
 def _text(column: IbisColumn) -> IbisColumn:
     """A column as text, null if it is empty."""
     text = column.cast("string")
@@ -244,17 +244,3 @@ def _coalesce(columns: Iterable[IbisColumn], kind: str) -> IbisColumn:
     import ibis
 
     return ibis.coalesce(*columns, ibis.null(kind))
-
-
-def refuse_in_database(mapping: LogMapping, label: str) -> None:
-    """Check that a mapping can be carried out in PostgreSQL.
-
-    Raises:
-        UsageError: it needs the reader of files.
-    """
-    if part := needs_file_reader(mapping):
-        problem = (
-            f"{label}: {part} of a mapping is not computed in PostgreSQL; make a view there with a row for "
-            "each event, or export the table and read the file."
-        )
-        raise UsageError(problem, code="unused-option")

@@ -85,11 +85,12 @@ def read_kpis(toml: TomlFile, dimensions: Sequence[str] = ()) -> tuple[Kpi, ...]
     if not isinstance(tables, list):
         raise toml.error("each KPI is a table [[kpis]].", "kpis")
     kpis: dict[str, Kpi] = {}
+    catalogue = {kpi.name for kpi in KPIS.all_objects}
     for number, table in enumerate(tables):
         key = ("kpis", str(number))
         toml.check_keys(table, (*_TEXTS, *_LISTS), *key)
         for kpi in _Declaration(toml, key, table, tuple(dimensions)).kpis():
-            if kpi.name in kpis or kpi.name in KPIS.catalogue:
+            if kpi.name in kpis or kpi.name in catalogue:
                 raise toml.error(f"there is another KPI {kpi.name!r}; choose another name.", *key, "name")
             kpis[kpi.name] = kpi
     return tuple(kpis.values())
