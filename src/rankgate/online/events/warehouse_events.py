@@ -6,7 +6,7 @@ numbered impressions) is an error that says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -70,7 +70,7 @@ def _map_columns(table: ir.Table, mapping: LogMapping, label: str) -> ir.Table:
             1 if mapping.rank_base == 0 else ibis.ifelse(rank.min().over(ibis.window()) == 0, 1, 0)
         )
     rows = table.select(
-        at=columns.time(),
+        at=columns.first("at", columns.time, IBIS_TYPES["at"]),
         action=ibis.coalesce(action, kind),
         kind=kind,
         rank=ibis.cases((rank >= 1, rank)).cast("int32"),
@@ -78,7 +78,7 @@ def _map_columns(table: ir.Table, mapping: LogMapping, label: str) -> ir.Table:
         state=ibis.cases((kind == "search", columns.state())),
         attributes=columns.attributes(),
         source_file=ibis.literal(label),
-        cache_hit=_coalesce([columns.flag(column) for column in columns.values("cache_hit")], "boolean"),
+        cache_hit=columns.first("cache_hit", columns.flag, "boolean"),
         **{name: columns.text(name) for name in _TEXTS},
         **{name: columns.number(name) for name in ("page", "latency_ms")},
         **{
@@ -130,17 +130,19 @@ class _Columns:
     def __init__(self, table: ir.Table, mapping: LogMapping, label: str) -> None:
         self._table, self._mapping, self._label = table, mapping, label
 
-    def values(self, name: str) -> list[IbisColumn]:
-        """The columns of a field; empty if it is not mapped.
+    def first(self, name: str, convert: Callable[[IbisColumn], IbisColumn], kind: str) -> IbisColumn:
+        """A field: the first of its columns, converted to a type, that is not null.
 
         Raises:
             InputError: the table has none of them.
         """
+        import ibis
+
         paths = self._mapping.fields[name]
         columns = [column for path in paths if (column := self._joined(path)) is not None]
         if paths and not columns and not self._mapping.preset:
             raise self._missing(" or ".join(paths), name)
-        return columns
+        return ibis.coalesce(*map(convert, columns), ibis.null(kind))
 
     def path(self, path: str, name: str) -> IbisColumn:
         """A column, or a part of a nested one.
@@ -179,17 +181,14 @@ class _Columns:
 
     def text(self, name: str) -> IbisColumn:
         """A field as text."""
-        return _coalesce(map(_text, self.values(name)), "string")
+        return self.first(name, _text, "string")
 
     def number(self, name: str) -> IbisColumn:
         """A field as a number."""
-        return _coalesce([_text(column).try_cast("float64") for column in self.values(name)], "float64")
+        return self.first(name, lambda column: _text(column).try_cast("float64"), "float64")
 
-    def time(self) -> IbisColumn:
-        """The time; numbers are seconds, milliseconds, micro- or nanoseconds since 1970 by their size."""
-        return _coalesce(map(self._time, self.values("at")), IBIS_TYPES["at"])
-
-    def _time(self, column: IbisColumn) -> IbisColumn:
+    def time(self, column: IbisColumn) -> IbisColumn:
+        """A column as times; numbers count from 1970, their size tells seconds from smaller units."""
         import ibis
 
         if column.type().is_numeric():
@@ -238,9 +237,3 @@ def _text(column: IbisColumn) -> IbisColumn:
     if column.type().is_json():
         text = text.re_replace('^"|"$', "").nullif("null")
     return text.nullif("")
-
-
-def _coalesce(columns: Iterable[IbisColumn], kind: str) -> IbisColumn:
-    import ibis
-
-    return ibis.coalesce(*columns, ibis.null(kind))

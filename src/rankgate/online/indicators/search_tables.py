@@ -405,7 +405,6 @@ _REQUIRED_TABLES: Mapping[str, tuple[str, ...]] = {
     "sessions": ("searches", "sessions"),
     "users": ("searches", "sessions", "users"),
     "people": ("people",),
-    "events": (),
 }
 
 
@@ -446,30 +445,27 @@ class KpiTables:
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
         if name == "events":
-            return self._events()
+            return self.rows.mutate(
+                day=self.rows.at.cast("timestamp").date(),
+                position=self.rows["rank"],
+                **{name: attribute_text(self.rows, name) for name in self._dimensions},
+            )
         for table_name in _REQUIRED_TABLES[name]:
             if table_name not in self._made:
-                self._made[table_name] = self._make(table_name, self._expression(table_name))
+                expression = self._with_own_columns(table_name, self._expression(table_name))
+                self._made[table_name] = self._make(table_name, expression)
         return self._made[name]
-
-    def _events(self) -> Any:  # noqa: ANN401 - a table of Ibis
-        return self.rows.mutate(
-            day=self.rows.at.cast("timestamp").date(),
-            position=self.rows["rank"],
-            **{name: attribute_text(self.rows, name) for name in self._dimensions},
-        )
 
     def _expression(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
         base_tables = self._made
         if name == "searches":
-            return self._with_own_columns(name, self._searches())
+            return self._searches()
         if name == "clicks":
             return clicks(self.rows, base_tables["searches"], self._dimensions)
         if name == "people":
-            return self._with_own_columns(name, people(with_begin(self.rows, "user"), self._dimensions))
+            return people(with_begin(self.rows, "user"), self._dimensions)
         if name == "sessions":
-            table = sessions(self.rows, base_tables["searches"], self._success, self._dimensions)
-            return self._with_own_columns(name, table)
+            return sessions(self.rows, base_tables["searches"], self._success, self._dimensions)
         return users(base_tables["sessions"])
 
     def _with_own_columns(self, name: str, table: Any) -> Any:  # noqa: ANN401 - tables of Ibis
