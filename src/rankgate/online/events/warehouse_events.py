@@ -164,11 +164,8 @@ class _Columns:
         parts = [self._find(part) for part in path.split("+")]
         if any(part is None for part in parts):
             return None
-        return (
-            parts[0]
-            if len(parts) == 1
-            else reduce(lambda one, other: one.concat("\x1f", other), map(_text, parts))
-        )
+        texts = parts if len(parts) == 1 else map(_text, parts)
+        return reduce(lambda one, other: one.concat("\x1f", other), texts)
 
     def _find(self, path: str) -> IbisColumn:
         first, *steps = [path] if path in self._table.columns else path.split(".")

@@ -399,14 +399,6 @@ def with_begin(rows: ir.Table, key: str) -> ir.Table:
 _KEYS: Mapping[str, str] = {"searches": "query_event_id", "sessions": "session", "people": "user"}
 """The column that tells the rows of a table apart."""
 
-_REQUIRED_TABLES: Mapping[str, tuple[str, ...]] = {
-    "searches": ("searches",),
-    "clicks": ("searches", "clicks"),
-    "sessions": ("searches", "sessions"),
-    "users": ("searches", "sessions", "users"),
-    "people": ("people",),
-}
-
 
 class KpiTables:
     """The tables that KPIs are of, each made when it is first needed.
@@ -450,23 +442,20 @@ class KpiTables:
                 position=self.rows["rank"],
                 **{name: attribute_text(self.rows, name) for name in self._dimensions},
             )
-        for table_name in _REQUIRED_TABLES[name]:
-            if table_name not in self._made:
-                expression = self._with_own_columns(table_name, self._expression(table_name))
-                self._made[table_name] = self._make(table_name, expression)
+        if name not in self._made:
+            self._made[name] = self._make(name, self._with_own_columns(name, self._expression(name)))
         return self._made[name]
 
     def _expression(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
-        base_tables = self._made
         if name == "searches":
             return self._searches()
         if name == "clicks":
-            return clicks(self.rows, base_tables["searches"], self._dimensions)
+            return clicks(self.rows, self["searches"], self._dimensions)
         if name == "people":
             return people(with_begin(self.rows, "user"), self._dimensions)
         if name == "sessions":
-            return sessions(self.rows, base_tables["searches"], self._success, self._dimensions)
-        return users(base_tables["sessions"])
+            return sessions(self.rows, self["searches"], self._success, self._dimensions)
+        return users(self["sessions"])
 
     def _with_own_columns(self, name: str, table: Any) -> Any:  # noqa: ANN401 - tables of Ibis
         """The table with the columns that KPIs of a mapping need."""
