@@ -20,11 +20,10 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.data.adapters import repeatable
 from rankgate.data.column_map import source_label
 from rankgate.data.foreign_frames import is_frame, polars_frame
-from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_sql import Privacy, events_sql
-from rankgate.online.events.event_table import PRICED, SURVEY_PATTERN, is_event_schema, parse_goals
-from rankgate.online.events.ingest import MANIFEST, ingest_files, read_manifest
+from rankgate.online.events.event_table import PRICED, is_event_schema, parse_goals
+from rankgate.online.events.ingest import MANIFEST, count_unmapped, ingest_files, read_manifest
 from rankgate.online.events.log_checks import COUNT_EVENTS
 from rankgate.online.events.log_files import (
     UBI,
@@ -259,14 +258,6 @@ def _short_repr(log: object) -> str:
 
 def _describe_table(base: Database, mapping: LogMapping, label: str) -> IngestedFile:
     """A table of a database as an entry of a manifest: its actions without a kind, and states."""
-    actions = base.rows(
-        "SELECT action, count(*) AS events FROM events WHERE kind = 'other' GROUP BY 1 ORDER BY 2 DESC, 1"
-    )
-    unmapped = {
-        action: events
-        for action, events in actions.iter_rows()
-        if normalize_action(action) not in mapping.kinds and not re.search(SURVEY_PATTERN, action.lower())
-    }
     return {
         "file": label,
         "part": "",
@@ -275,7 +266,7 @@ def _describe_table(base: Database, mapping: LogMapping, label: str) -> Ingested
         "last": None,
         "ranks": [],
         "problems": [],
-        "unmapped": unmapped,
+        "unmapped": count_unmapped(base, "events", mapping),
         "states": "state" in mapping.columns,
     }
 

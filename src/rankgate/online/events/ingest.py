@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
@@ -22,6 +23,7 @@ from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.codec import fits
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.guessed_column_names import toml_lines
+from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
 from rankgate.online.events.event_sql import (
     PROBLEMS,
@@ -63,16 +65,19 @@ if TYPE_CHECKING:
 _NO_EVENTS = ("not-an-event", "invalid-json", "not-utf-8")
 
 
-def count_unmapped(base: Database) -> dict[str, int]:
-    """Count events in ``staged`` by action, for actions without a kind; surveys have a kind.
+def count_unmapped(base: Database, table: str, mapping: LogMapping) -> dict[str, int]:
+    """Count events in a table by action, for actions without a kind; surveys have a kind.
 
     The most frequent action is first.
     """
-    rows = base.rows(
-        "SELECT action, count(*) AS events FROM staged WHERE unmapped AND NOT invalid AND NOT "
-        f"regexp_matches(lower(action), '{SURVEY_PATTERN}') GROUP BY 1 ORDER BY 2 DESC, 1"
+    actions = base.rows(
+        f"SELECT action, count(*) AS events FROM {table} WHERE kind = 'other' GROUP BY 1 ORDER BY 2 DESC, 1"
     )
-    return dict(rows.iter_rows())
+    return {
+        action: events
+        for action, events in actions.iter_rows()
+        if normalize_action(action) not in mapping.kinds and not re.search(SURVEY_PATTERN, action.lower())
+    }
 
 
 def unmapped_actions(files: Iterable[IngestedFile]) -> dict[str, int]:
@@ -318,7 +323,7 @@ def _ingest_file(
         **_summarise_part(base, log_file, part_path),
         "ranks": ranks,
         "problems": _list_problems(base, log_file.path, mapping),
-        "unmapped": count_unmapped(base),
+        "unmapped": count_unmapped(base, "staged", mapping),
         "states": "state" in mapping.columns,
     }
     base.run("DROP VIEW IF EXISTS raw; DROP TABLE IF EXISTS lines; DROP TABLE staged")

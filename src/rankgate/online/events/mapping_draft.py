@@ -164,18 +164,14 @@ def _add_other_columns(tables: Tables, records: Sequence[Mapping[str, Any]]) -> 
     columns = tables.setdefault("columns", {})
     used = {*columns.values(), *(rows["column"] for rows in tables.get("lists", {}).values())}
     used |= {*tables.get("flags", {}).values()}
-    values: dict[str, list[Any]] = {}
-    for record in records:
-        for name, value in record.items():
-            if name not in used and value not in (None, ""):
-                values.setdefault(name, []).append(value)
     dimensions = {}
-    for name, column_values in values.items():
+    for name in dict.fromkeys(name for record in records for name in record if name not in used):
+        values = [value for record in records if (value := record.get(name)) not in (None, "")]
         word = normalize_name(name)
-        fields = [field for field, names in _NUMBERS.items() if word in names.split()]
-        if fields and fields[0] not in columns and all(map(_is_number, column_values)):
-            columns[fields[0]] = name
-        elif word in _DIMENSIONS.split() and all(isinstance(value, str) for value in column_values):
+        field = next((field for field, names in _NUMBERS.items() if word in names.split()), "")
+        if values and field and field not in columns and all(map(_is_number, values)):
+            columns[field] = name
+        elif values and word in _DIMENSIONS.split() and all(isinstance(value, str) for value in values):
             dimensions[re.sub(r"\W+", "_", name.lower())] = name
     if dimensions:
         tables["dimensions"] = dimensions
