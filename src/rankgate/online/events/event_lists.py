@@ -149,9 +149,10 @@ def list_tables(records: Sequence[Mapping[str, Any]]) -> Tables:
     unknown_names = [name for name in single_names if name not in fields.values()]
     if not lists or not ("query" in fields or unknown_names):
         return {}
-    columns = {name: fields[name] for name in ("at", "session", "user", "variant") if name in fields}
+    mapped = ("at", "session", "user", "variant")
+    columns: dict[str, str] = {name: fields[name] for name in mapped if name in fields}
     columns["query"] = fields.get("query") or unknown_names[0]
-    list_keys = {}
+    list_keys: dict[str, Any] = {}
     for kind, name in lists.items():
         element = next((element for record in records for element in record.get(name) or ()), "")
         keys = match_columns(element, ("doc_id", "rank")) if isinstance(element, Mapping) else {}

@@ -137,24 +137,21 @@ def refuse_unusable(
         records = first_records(base, log_file, mapping)
         columns = list(records[0]) if records else []
         read_as = "of User Behavior Insights" if mapping.ubi else "of this mapping"
-        if mapping.ubi:
-            suggestions = guess_lines(records)
-        if names_counts(columns):  # no log, but judgments can be learned from it
-            suggestions = (f"rankgate online judgments {quote(log_file.label)} -o qrels.csv",)
-        elif preset := preset_of(columns):
-            suggestions = (f"--mapping {preset}",)
-        elif suggestions:
-            suggestions += ("and run the command again with --mapping log.toml",)
-        else:
-            suggestions = (f"rankgate online map {quote(log_file.label)} -o log.toml",)
         problem = (
             f"none of {count_noun(unreadable, 'record')} is an event {read_as}; map the columns with "
-            f"--mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}."
+            f"--mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}"
         )
-        if names_counts(columns):
+        if names_counts(columns):  # no log, but judgments can be learned from it
             problem = "a table of counts, which has no events; judgments can be learned from it:"
-        elif len(suggestions) > 1:
-            problem = f"{problem[:-1]}; if this guess is right, save it as log.toml:"
+            suggestions = (f"rankgate online judgments {quote(log_file.label)} -o qrels.csv",)
+        elif preset := preset_of(columns):
+            problem, suggestions = f"{problem}.", (f"--mapping {preset}",)
+        elif lines := guess_lines(records) if mapping.ubi else ():
+            problem += "; if this guess is right, save it as log.toml:"
+            suggestions = (*lines, "and run the command again with --mapping log.toml")
+        else:
+            problem += "."
+            suggestions = (f"rankgate online map {quote(log_file.label)} -o log.toml",)
     raise InputError(problem, source=log_file.label, code="no-usable-events", suggestions=suggestions)
 
 
