@@ -96,9 +96,9 @@ def draft_mapping(
         load_log(base, file, replace(mapping, preset=bool(preset)))
         if preset:
             _keep_present_columns(base, tables)
-        elif has_action:
-            _add_search_ids(base, tables)
         _add_time_format(base, file, tables, time_format, ask)
+        if has_action and not preset:
+            _add_search_ids(base, tables)
         actions = _count_actions(base, tables) if has_action else {}
         _add_kinds(tables, actions, kinds, preset, ask)
         comments = _examples(base, tables)
