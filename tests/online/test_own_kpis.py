@@ -11,7 +11,9 @@ from online.test_five_logs import make_visits, table_rows
 from rankgate import online
 from rankgate.core.errors import InputError, UsageError
 from rankgate.measurement.stats.multiple_comparisons import correct
+from rankgate.online.indicators.event_expressions import make_column, parse_sql
 from rankgate.online.indicators.kpi_table import KpiTable
+from rankgate.online.indicators.search_tables import events
 from rankgate.workspace.records.figures import kpi_figures
 from support.wording import raises
 
@@ -278,3 +280,10 @@ def test_revenue_needs_prices(log, tmp_path):
     events = online.Events(folder / "log.csv", tmp_path / "log.toml")
     table = online.kpi(events, ["revenue_per_search", "conversion_rate"], by=())
     assert (table["revenue_per_search"], table["conversion_rate"] > 0) == (None, True)
+
+
+@pytest.mark.parametrize("text", ["cache_hit is true", "cache_hit is not false", "value is distinct from 1"])
+def test_is_compares_with_null_alone(text):
+    with pytest.raises(ValueError, match="is not supported"):
+        make_column(parse_sql(text), events())
+    assert make_column(parse_sql("cache_hit is not null"), events()).type().is_boolean()

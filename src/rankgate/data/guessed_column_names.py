@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from typing import Any, TypeAlias
 
 from rankgate.core.errors import InputError
 from rankgate.data.column_names import TIME_NAMES, match_columns
@@ -250,49 +251,85 @@ def column_of_fields(names: Sequence[str]) -> dict[str, str]:
     }
 
 
-def mapping_lines(names: Sequence[str]) -> tuple[str, ...]:
-    """The lines of a mapping for ``--mapping`` that the names suggest; empty without clicks.
+def guess_fields(names: Sequence[str]) -> dict[str, str]:
+    """The columns of `column_of_fields`, and those of the query, the document and the rank.
 
-    >>> mapping_lines(["session", "query", "rank", "doc", "clicked"])[-1]
-    'click = "clicked"'
+    >>> guess_fields(["ts", "Search-Term", "clicked"])
+    {'at': 'ts', 'click': 'clicked', 'query': 'Search-Term'}
     """
-    column_of_field = column_of_fields(names)
-    known_columns = match_columns(
-        [name for name in names if name not in column_of_field.values()], ("query_id", "doc_id", "rank")
-    )
-    for field in ("query_id", "doc_id", "rank"):
-        fits = [name for name in names if name_fit(name, field) and name not in column_of_field.values()]
-        if field not in known_columns and fits:
-            known_columns[field] = fits[0]
-    if "click" not in column_of_field or not {"query_id", "doc_id", "rank"} <= set(known_columns):
-        return ()
-    columns: dict[str, str] = {
-        "query": known_columns["query_id"],
-        "doc_id": known_columns["doc_id"],
-        "rank": known_columns["rank"],
-        **{
-            field: column_of_field[field]
-            for field in ("session", "user", "variant", "at")
-            if field in column_of_field
-        },
+    fields = column_of_fields(names)
+    our_columns = {"query": "query_id", "doc_id": "doc_id", "rank": "rank"}
+    other_names = [name for name in names if name not in fields.values()]
+    columns = guess_our_columns(other_names, our_columns.values())
+    return fields | {field: columns[column] for field, column in our_columns.items() if column in columns}
+
+
+def guess_our_columns(names: Sequence[str], our_columns: Collection[str]) -> dict[str, str]:
+    """Our columns in a table, by their usual names, else by those of other tools (ours -> theirs)."""
+    best_names = {
+        column: max(names, key=lambda name: name_fit(name, column)) for column in our_columns if names
     }
-    if owner_column := column_of_field.get("session") or column_of_field.get("user"):
-        columns["query_event_id"] = f"{owner_column}+{known_columns['query_id']}"
-    flags = {kind: column_of_field[kind] for kind in _FLAGS if kind in column_of_field}
-    return (
-        "[log]",
-        'kind = "impression"',
-        "[columns]",
-        *(f"{field} = {_quote(name)}" for field, name in columns.items()),
-        "[flags]",
-        *(f"{kind} = {_quote(name)}" for kind, name in flags.items()),
-    )
+    fits = {column: name for column, name in best_names.items() if name_fit(name, column)}
+    return fits | match_columns(names, best_names)
+
+
+Tables: TypeAlias = dict[str, dict[str, Any]]
+"""The tables of a mapping: values by key, and in ``lists`` values by kind and key."""
+
+
+def toml_lines(tables: Tables, comments: Mapping[tuple[str, str], str] | None = None) -> tuple[str, ...]:
+    """The tables of a mapping as lines of TOML.
+
+    Args:
+        tables: the tables.
+        comments: comments by table and key.
+
+    >>> toml_lines({"flags": {"click": "clicked"}, "log": {"kind": "click"}}, {("flags", "click"): "0, 1"})
+    ('[log]', 'kind = "click"', '[flags]', 'click = "clicked"  # 0, 1')
+    """
+    flat = {name: values for name, values in tables.items() if name != "lists"}
+    flat |= {f"lists.{kind}": values for kind, values in tables.get("lists", {}).items()}
+    lines = []
+    for name in sorted(flat, key=lambda name: (*_TABLES, name).index(name)):
+        lines += [f"[{name}]"] if flat[name] else []
+        for key, value in flat[name].items():
+            comment = (comments or {}).get((name, key))
+            text = json.dumps(value, ensure_ascii=False)
+            lines.append(f"{key} = {text}  # {comment}" if comment else f"{key} = {text}")
+    return tuple(lines)
+
+
+_TABLES = ("log", "columns", "kinds", "flags", "dimensions")
+
+
+def with_search_id(columns: dict[str, str]) -> dict[str, str]:
+    """The columns with one for the id of searches: their visit, else their user, and their words."""
+    owner = columns.get("session") or columns.get("user")
+    search_id = {"query_event_id": f"{owner}+{columns['query']}"} if owner else {}
+    return {**columns, **search_id, **columns}
+
+
+def click_log_tables(names: Sequence[str]) -> Tables:
+    """The mapping of a table of shown results that its names suggest; empty without clicks.
+
+    >>> click_log_tables(["session", "query", "rank", "doc", "clicked"])["flags"]
+    {'click': 'clicked'}
+    """
+    fields = guess_fields(names)
+    if not {"click", "query", "doc_id", "rank"} <= {*fields}:
+        return {}
+    mapped = ("query", "doc_id", "rank", "session", "user", "variant", "at")
+    return {
+        "log": {"kind": "impression"},
+        "columns": with_search_id({field: fields[field] for field in mapped if field in fields}),
+        "flags": {kind: fields[kind] for kind in _FLAGS if kind in fields},
+    }
 
 
 def log_mapping(names: Sequence[str]) -> tuple[str, ...]:
     """The lines of a mapping for a table with clicks and sessions; empty for other tables."""
-    lines = mapping_lines(names)
-    return lines if any(line.startswith("query_event_id") for line in lines) else ()
+    tables = click_log_tables(names)
+    return toml_lines(tables) if "query_event_id" in tables.get("columns", {}) else ()
 
 
 def refuse_click_log(names: Sequence[str], label: str, line: int | None) -> None:
@@ -318,7 +355,3 @@ def refuse_click_log(names: Sequence[str], label: str, line: int | None) -> None
     raise InputError(
         problem, source=label, line=line, code="log-not-judgments", suggestions=(*lines, "and run", command)
     )
-
-
-def _quote(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)

@@ -22,10 +22,9 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
 from rankgate.data.adapters import column_names
-from rankgate.data.column_names import match_columns
 from rankgate.data.foreign_frames import polars_frame
 from rankgate.data.formats.tables.parquet_arrow import damage_named
-from rankgate.data.guessed_column_names import name_fit
+from rankgate.data.guessed_column_names import guess_our_columns
 from rankgate.data.logs.item_tables import read_frame
 from rankgate.data.table_rows import RowLocation
 from rankgate.online.events.guessed_mapping import COUNTED, names_counts
@@ -394,11 +393,9 @@ def _counts_by_rank(table: pl.DataFrame, location: RowLocation) -> pl.DataFrame:
     Raises:
         InputError: a column is missing; clicks above impressions, or a count that is not one.
     """
-    names = match_columns(table.columns, ("query_id", "doc_id", "rank"))
-    for column in ("query_id", "doc_id", "rank"):
-        fits = [name for name in table.columns if name_fit(name, column)]
-        names.setdefault(column, fits[0] if fits else "")
-    if missing := [column for column, name in names.items() if not name]:
+    our_columns = ("query_id", "doc_id", "rank")
+    names = guess_our_columns(table.columns, our_columns)
+    if missing := [column for column in our_columns if column not in names]:
         problem = (
             f"a table of impressions and clicks has a row for each query, document and rank; there is no "
             f"column {missing[0]}; the columns are {', '.join(table.columns)}."

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
 from rankgate.data.column_names import match_columns
-from rankgate.data.guessed_column_names import column_of_fields, name_fit
+from rankgate.data.guessed_column_names import Tables, guess_fields
 from rankgate.online.log_database import quote_text
 
 if TYPE_CHECKING:
@@ -131,11 +131,11 @@ def read_event_lists(toml: TomlFile, kinds: tuple[str, ...]) -> dict[str, EventL
 _KIND_WORDS = {"click": ("click", "tap"), "impression": ("result", "hit", "item", "shown", "product", "doc")}
 
 
-def list_mapping(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The lines of a mapping for records of searches with lists; empty for other records.
+def list_tables(records: Sequence[Mapping[str, Any]]) -> Tables:
+    """The mapping of records of searches with lists; empty for other records.
 
-    >>> list_mapping([{"q": "tv", "hits": ["a", "b"], "clicks": [{"doc": "b", "rank": 2}]}])[-4:]
-    ('[lists.click]', 'column = "clicks"', 'doc_id = "doc"', 'rank = "rank"')
+    >>> list_tables([{"q": "tv", "hits": ["a", "b"], "clicks": [{"doc": "b", "rank": 2}]}])["lists"]
+    {'click': {'column': 'clicks', 'doc_id': 'doc', 'rank': 'rank'}}
     """
     record = records[0] if records else {}
     lists = {
@@ -145,27 +145,19 @@ def list_mapping(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
         if isinstance(value, list) and any(word in name.lower() for word in kind_words)
     }
     single_names = [name for name, value in record.items() if not isinstance(value, list | dict)]
-    columns = column_of_fields(single_names)
-    queries = [name for name in single_names if name not in columns.values()]
-    query = match_columns(queries, ("query_id",)).get("query_id") or max(
-        queries, key=lambda name: name_fit(name, "query_id"), default=None
-    )
-    if query is None or not lists:
-        return ()
-    columns = {name: columns[name] for name in ("at", "session", "user", "variant") if name in columns}
-    columns["query"] = query
-    list_lines = []
+    fields = guess_fields(single_names)
+    unknown_names = [name for name in single_names if name not in fields.values()]
+    if not lists or not ("query" in fields or unknown_names):
+        return {}
+    mapped = ("at", "session", "user", "variant")
+    columns: dict[str, str] = {name: fields[name] for name in mapped if name in fields}
+    columns["query"] = fields.get("query") or unknown_names[0]
+    list_keys: dict[str, Any] = {}
     for kind, name in lists.items():
         element = next((element for record in records for element in record.get(name) or ()), "")
         keys = match_columns(element, ("doc_id", "rank")) if isinstance(element, Mapping) else {}
         if kind == "impression" and not keys:
             columns["response_ids"] = name
-            continue
-        list_lines += [f"[lists.{kind}]", f"column = {_quote(name)}"]
-        list_lines += [f"{field} = {_quote(key)}" for field, key in keys.items()]
-    column_lines = (f"{field} = {_quote(name)}" for field, name in columns.items())
-    return ("[log]", 'kind = "search"', "[columns]", *column_lines, *list_lines)
-
-
-def _quote(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)
+        else:
+            list_keys[kind] = {"column": name, **keys}
+    return {"log": {"kind": "search"}, "columns": columns, "lists": list_keys}

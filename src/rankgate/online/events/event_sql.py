@@ -279,8 +279,6 @@ def write_events(
         mapping: the mapping, which has the flags.
         privacy: the data that are left out.
     """
-    if frequent := privacy.frequent:
-        base.run(f"CREATE OR REPLACE TEMP TABLE frequent_queries AS {frequent}")
     name, sha256 = source
     shift = " ".join(f"WHEN {quote_text(app)} THEN {1 - first}" for app, first in bases.items())
     rank = f"position + CASE application {shift} ELSE 0 END" if shift else "position"
@@ -326,14 +324,25 @@ def write_events(
         rows = elements.rows_sql(kind, mapping.rank_base)
         events.append(f"SELECT {_select_list(element_columns)} FROM ({rows})")
     events.append(_response_impressions_sql(column_sources, number))
-    column_sql = {column: privacy.columns().get(column, quote_identifier(column)) for column in COLUMNS}
-    select_list = ", ".join(
-        f"CAST({sql} AS {COLUMNS[column]}) AS {quote_identifier(column)}"
-        for column, sql in column_sql.items()
-    )
+    _write_rows(base, f"({' UNION ALL '.join(events)})", target, privacy)
+
+
+def _write_rows(base: Database, source: str, target: str, privacy: Privacy) -> None:
+    """Write rows of SQL with the columns of events as Parquet, as far as privacy permits."""
+    if frequent := privacy.frequent:
+        base.run(f"CREATE OR REPLACE TEMP TABLE frequent_queries AS {frequent}")
+    columns = {name: quote_identifier(name) for name in COLUMNS}
     base.run(
-        f"COPY (SELECT {select_list} FROM ({' UNION ALL '.join(events)})) TO {quote_text(target)} (FORMAT "
-        "parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
+        f"COPY (SELECT {events_sql({**columns, **privacy.columns()})} FROM {source}) TO {quote_text(target)} "
+        "(FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 122880)"
+    )
+
+
+def events_sql(columns: Mapping[str, str]) -> str:
+    """SQL of the columns of events with their types, from the SQL of each; null for others."""
+    return ", ".join(
+        f"CAST({columns.get(name, 'NULL')} AS {kind}) AS {quote_identifier(name)}"
+        for name, kind in COLUMNS.items()
     )
 
 
@@ -345,18 +354,13 @@ def copy_events(base: Database, path: Path, target: str, privacy: Privacy) -> No
     """
     source = f"read_parquet({quote_text(str(path))}, file_row_number = true)"
     columns = base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name"].to_list()
-    column_defaults = {
+    column_sql = {
         "event_id": f"{quote_text(path.name)} || ':' || (file_row_number + 1)",
         "source_file": quote_text(path.name),
         "source_line": "file_row_number + 1",
+        **{name: quote_identifier(name) for name in columns},
     }
-    select_plain = ", ".join(
-        f"CAST("
-        f"{quote_identifier(name) if name in columns else column_defaults.get(name, 'NULL')} AS {kind}) AS "
-        f"{quote_identifier(name)}"
-        for name, kind in COLUMNS.items()
-    )
-    base.run(f"CREATE OR REPLACE TEMP TABLE staged AS SELECT {select_plain} FROM {source}")
+    base.run(f"CREATE OR REPLACE TEMP TABLE staged AS SELECT {events_sql(column_sql)} FROM {source}")
     unknown = base.rows(
         f"SELECT coalesce(kind, 'null') AS kind FROM staged WHERE kind IS NULL OR kind NOT IN "
         f"({', '.join(map(quote_text, KINDS))}) LIMIT 1"
@@ -364,16 +368,7 @@ def copy_events(base: Database, path: Path, target: str, privacy: Privacy) -> No
     if len(unknown):
         problem = f"unknown kind of event {unknown.item()!r}; known: {', '.join(KINDS)}."
         raise InputError(problem, source=str(path), code="unknown-kind")
-    if frequent := privacy.frequent:
-        base.run(f"CREATE OR REPLACE TEMP TABLE frequent_queries AS {frequent}")
-    select_list = ", ".join(
-        f"CAST({privacy.columns().get(name, quote_identifier(name))} AS {kind}) AS {quote_identifier(name)}"
-        for name, kind in COLUMNS.items()
-    )
-    base.run(
-        f"COPY (SELECT {select_list} FROM staged) TO {quote_text(target)} (FORMAT parquet, COMPRESSION zstd, "
-        "ROW_GROUP_SIZE 122880)"
-    )
+    _write_rows(base, "staged", target, privacy)
     base.run("DROP TABLE staged")
 
 

@@ -6,7 +6,7 @@ Goals are declared by events, with values and in combination.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_, eq, ge, gt, le, lt, or_
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,23 @@ COLUMNS: Mapping[str, str] = {
     "source_line": "BIGINT",
 }
 """Name and SQL type of every column; ``attributes`` is JSON, ``rank`` counts from 1."""
+
+_IBIS_TYPE_OF_SQL = {
+    "VARCHAR": "string",
+    "INTEGER": "int32",
+    "BIGINT": "int64",
+    "DOUBLE": "float64",
+    "BOOLEAN": "boolean",
+    "TIMESTAMP WITH TIME ZONE": "timestamp('UTC')",
+}
+IBIS_TYPES: Mapping[str, str] = {name: _IBIS_TYPE_OF_SQL[kind] for name, kind in COLUMNS.items()}
+"""Name and type in Ibis of every column."""
+
+
+def is_event_schema(names: Iterable[str]) -> bool:
+    """True if a table has the columns of events, so that it needs no mapping."""
+    return {"kind", "at", "query_event_id"} <= {*names}
+
 
 KINDS = ("search", "impression", "click", "dwell", "add_to_cart", "purchase", "refund", "other")
 """The kinds of events."""

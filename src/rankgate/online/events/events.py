@@ -20,11 +20,10 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.data.adapters import repeatable
 from rankgate.data.column_map import source_label
 from rankgate.data.foreign_frames import is_frame, polars_frame
-from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_log import EventLog
-from rankgate.online.events.event_sql import Privacy
-from rankgate.online.events.event_table import COLUMNS, PRICED, SURVEY_PATTERN, parse_goals
-from rankgate.online.events.ingest import MANIFEST, ingest_files, read_manifest
+from rankgate.online.events.event_sql import Privacy, events_sql
+from rankgate.online.events.event_table import PRICED, is_event_schema, parse_goals
+from rankgate.online.events.ingest import MANIFEST, count_unmapped, ingest_files, read_manifest
 from rankgate.online.events.log_checks import COUNT_EVENTS
 from rankgate.online.events.log_files import (
     UBI,
@@ -34,12 +33,7 @@ from rankgate.online.events.log_files import (
     list_log_files,
     read_mapping,
 )
-from rankgate.online.events.warehouse_events import (
-    is_event_schema,
-    make_events,
-    needs_file_reader,
-    refuse_in_database,
-)
+from rankgate.online.events.warehouse_events import make_events, needs_file_reader
 from rankgate.online.log_database import MEMORY, Database, open_database, quote_identifier, quote_text
 from rankgate.online.warehouse import WarehouseTable, attach, find_warehouse_table, open_postgresql
 
@@ -48,7 +42,6 @@ if TYPE_CHECKING:
 
     from rankgate.data.input_types import Frame, OnSpark, Rows, Source
     from rankgate.online.events.manifest import IngestedFile, Manifest
-    from rankgate.online.warehouse import PostgreSqlDatabase
 
 LogLike: TypeAlias = "Source | Sequence[Source] | Frame | Rows | EventLog | OnSpark"
 """A folder of events, a Parquet file or a frame with their columns, files of logs, a frame or rows
@@ -150,15 +143,15 @@ class Events(ByContent):
         table = find_warehouse_table(self.log)
         if table and table.is_postgresql:
             with open_postgresql(table) as (base, source):
-                yield self._open_postgresql(base, source, table)
+                self._check_postgresql(table)
+                unchecked = ("the checks of the log doctor, which PostgreSQL does not compute",)
+                yield OpenEvents(base, self._view_of_table(base, source, table), unchecked)
             return
         with open_database(self.memory, self.threads) as base:
             yield self.read_into(base)
 
-    def _open_postgresql(
-        self, base: PostgreSqlDatabase, source: ir.Table, table: WarehouseTable
-    ) -> OpenEvents:
-        """Make the view ``events`` of a table of PostgreSQL.
+    def _check_postgresql(self, table: WarehouseTable) -> None:
+        """Check that PostgreSQL can compute the events of a table.
 
         Raises:
             UsageError: a part of the mapping or an option that only files have.
@@ -167,10 +160,15 @@ class Events(ByContent):
             if getattr(self, name):
                 problem = f"{name} is not computed in PostgreSQL; leave such events out in a view there."
                 raise UsageError(problem, code="unused-option")
-        refuse_in_database(self.log_mapping, table.label)
-        return self._view_of_table(base, source, table)
+        if part := needs_file_reader(self.log_mapping):
+            problem = (
+                f"{table.label}: {part} of a mapping is not computed in PostgreSQL; make a view there with a "
+                "row for each event, or export the table and read the file."
+            )
+            raise UsageError(problem, code="unused-option")
 
-    def _view_of_table(self, base: Database, source: ir.Table, table: WarehouseTable) -> OpenEvents:
+    def _view_of_table(self, base: Database, source: ir.Table, table: WarehouseTable) -> Manifest:
+        """Make the view ``events`` of a table of a database; return its manifest."""
         zone = self.log_mapping.time_zone
         base.use_zone(zone)
         has_events = is_event_schema(source.columns)
@@ -183,11 +181,10 @@ class Events(ByContent):
         base.run(f"CREATE TEMP VIEW events AS {base.text(expression)}")
         if not base.first_value(COUNT_EVENTS):
             raise InputError("no events found.", source=table.label, code="no-events")
-        manifest: Manifest = {"time_zone": zone}
-        if not has_events:
-            manifest["files"] = {table.name: _describe_table(base, self.log_mapping, table.label)}
-        unchecked = ("the checks of the log doctor, which PostgreSQL does not compute",)
-        return OpenEvents(base, manifest, unchecked if table.is_postgresql else ())
+        if has_events:
+            return {"time_zone": zone}
+        files = {table.name: _describe_table(base, self.log_mapping, table.label)}
+        return {"time_zone": zone, "files": files}
 
     def read_into(self, base: Database) -> OpenEvents:
         """Make the view ``events`` of a database, without bots and duplicates where these are out.
@@ -200,7 +197,7 @@ class Events(ByContent):
         """
         table = find_warehouse_table(self.log)
         if table and not needs_file_reader(self.log_mapping):
-            manifest = self._view_of_table(base, attach(base, table), table).manifest
+            manifest = self._view_of_table(base, attach(base, table), table)
         else:
             manifest = _create_view(base, self)
         has_mapping = self.mapping is not None
@@ -261,14 +258,6 @@ def _short_repr(log: object) -> str:
 
 def _describe_table(base: Database, mapping: LogMapping, label: str) -> IngestedFile:
     """A table of a database as an entry of a manifest: its actions without a kind, and states."""
-    actions = base.rows(
-        "SELECT action, count(*) AS events FROM events WHERE kind = 'other' GROUP BY 1 ORDER BY 2 DESC, 1"
-    )
-    unmapped = {
-        action: events
-        for action, events in actions.iter_rows()
-        if normalize_action(action) not in mapping.kinds and not re.search(SURVEY_PATTERN, action.lower())
-    }
     return {
         "file": label,
         "part": "",
@@ -277,7 +266,7 @@ def _describe_table(base: Database, mapping: LogMapping, label: str) -> Ingested
         "last": None,
         "ranks": [],
         "problems": [],
-        "unmapped": unmapped,
+        "unmapped": count_unmapped(base, "events", mapping),
         "states": "state" in mapping.columns,
     }
 
@@ -295,23 +284,21 @@ def _create_view(base: Database, events: Events) -> Manifest:
             path_list = ", ".join(quote_text(str(file.path)) for file in files)
             _view_of_source(base, f"read_parquet([{path_list}], union_by_name = true)", str(log))
             return {}
-    table = polars_frame(log, "the log") if is_frame(log) or isinstance(log, Mapping) else None
-    if table is not None and "kind" not in table.columns:
+    elif is_frame(log) or isinstance(log, Mapping):
+        table = polars_frame(log, "the log")
+        if "kind" in table.columns:
+            base.connection.register("given_frame", table.to_arrow())
+            base.run("CREATE TEMP TABLE given_events AS SELECT * FROM given_frame")
+            _view_of_source(base, "given_events", "events")
+            return {}
         path = Path(base.folder) / "log.parquet"  # a normal log with mapped columns
         table.write_parquet(path)
-        log_files = [LogFile(path, "the log", "parquet")]
-        folder = Path(base.folder) / "events"
-        ingest_files(base, log_files, folder, events.log_mapping, None, Privacy())
-        return _view_of_folder(base, folder, source_label(log))
-    if table is None:
-        folder = Path(base.folder) / "events"
+        files = [LogFile(path, "the log", "parquet")]
+    else:
         files = list_log_files(cast("Source | Sequence[Source]", log), Path(base.folder))
-        ingest_files(base, files, folder, events.log_mapping, None, Privacy())
-        return _view_of_folder(base, folder, source_label(log))
-    base.connection.register("given_frame", table.to_arrow())
-    base.run("CREATE TEMP TABLE given_events AS SELECT * FROM given_frame")
-    _view_of_source(base, "given_events", "events")
-    return {}
+    folder = Path(base.folder) / "events"
+    ingest_files(base, files, folder, events.log_mapping, None, Privacy())
+    return _view_of_folder(base, folder, source_label(log))
 
 
 def _view_of_folder(base: Database, folder: Path, name: str) -> Manifest:
@@ -323,27 +310,18 @@ def _view_of_folder(base: Database, folder: Path, name: str) -> Manifest:
     return manifest
 
 
-def _columns(base: Database, source: str) -> Mapping[str, str]:
-    rows = base.rows(f"DESCRIBE SELECT * FROM {source}")
-    return dict(zip(rows["column_name"], rows["column_type"], strict=True))
-
-
 def _view_of_source(base: Database, source: str, name: str) -> None:
     """Make the view ``events``, with null for columns that the table does not have.
 
     Raises:
         InputError: the log has no event, or its table has no column ``kind``.
     """
-    table = _columns(base, source)
+    table = base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name"].to_list()
     if "kind" not in table:
         problem = f"not events: there is no column kind; the columns are {', '.join(table)}."
         raise InputError(problem, source=name, code="missing-column")
-    columns = ", ".join(
-        f"CAST({quote_identifier(column) if column in table else 'NULL'} AS {kind}) AS "
-        f"{quote_identifier(column)}"
-        for column, kind in COLUMNS.items()
-    )
-    base.run(f"CREATE OR REPLACE TEMP VIEW events AS SELECT {columns} FROM {source}")
+    columns = {name: quote_identifier(name) for name in table}
+    base.run(f"CREATE OR REPLACE TEMP VIEW events AS SELECT {events_sql(columns)} FROM {source}")
     if not base.first_value(COUNT_EVENTS):
         raise InputError("no events found.", source=name, code="no-events")
 

@@ -9,12 +9,17 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
-from rankgate.data.column_names import match_columns
-from rankgate.data.guessed_column_names import column_of_fields, mapping_lines, name_fit
-from rankgate.online.events.event_lists import list_mapping
+from rankgate.data.guessed_column_names import (
+    Tables,
+    click_log_tables,
+    guess_fields,
+    toml_lines,
+    with_search_id,
+)
+from rankgate.online.events.event_lists import list_tables, normalize_action
 
 _SUGGESTIONS = (
     ("add_to_cart", "cart|basket|bag|korb|panier|carrito|carrinho|carrello"),
@@ -40,7 +45,6 @@ _DATES = (
     *(f"{a}{sep}{b}{sep}{y}" for sep in "/-" for y in ("%Y", "%y") for a, b in (("%d", "%m"), ("%m", "%d"))),
 )
 _TIMES = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", ", %H:%M", ", %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
-_UNKNOWN = "?"
 
 
 def suggested_kind(action: str) -> str:
@@ -49,20 +53,20 @@ def suggested_kind(action: str) -> str:
     >>> [suggested_kind(action) for action in ("product_view", "Klick", "achat", "login")]
     ['impression', 'click', 'purchase', 'other']
     """
-    name = re.sub("[- ]", "_", action.lower())
+    name = normalize_action(action)
     return next((kind for kind, pattern in _SUGGESTIONS if re.search(pattern, name)), OTHER_KIND)
 
 
-def kind_lines(actions: Sequence[str]) -> tuple[str, ...]:
-    """The lines of a mapping's ``[kinds]`` with the kinds that names suggest.
+def kinds_of_actions(actions: Iterable[str]) -> dict[str, list[str]]:
+    """The actions of each kind that names suggest, for ``[kinds]`` of a mapping.
 
-    >>> kind_lines(["view", "login", "tap", "logout"])
-    ('impression = ["view"]', 'other = ["login", "logout"]', 'click = ["tap"]')
+    >>> kinds_of_actions(["view", "login", "tap", "logout"])
+    {'impression': ['view'], 'other': ['login', 'logout'], 'click': ['tap']}
     """
     by_kind: dict[str, list[str]] = {}
-    for action in actions[:MAX_ACTIONS]:
+    for action in islice(actions, MAX_ACTIONS):
         by_kind.setdefault(suggested_kind(action), []).append(action)
-    return tuple(f"{kind} = {json.dumps(names, ensure_ascii=False)}" for kind, names in by_kind.items())
+    return by_kind
 
 
 def time_formats(texts: Iterable[str]) -> list[str]:
@@ -87,53 +91,28 @@ def _fits(text: str, form: str) -> bool:
     return True
 
 
-def action_mapping(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The lines of a mapping for records with an action each; empty for other records.
+def action_tables(records: Sequence[Mapping[str, Any]]) -> Tables:
+    """The mapping of records with an action each; empty for other records.
 
-    >>> action_mapping([{"ts": "1", "visit_id": "v", "term": "tea", "action": "search"}])[:3]
-    ('[columns]', 'at = "ts"', 'action = "action"')
-    >>> action_mapping([{"Zeit": "1", "Besuch": "v", "Suchbegriff": "Tee", "Aktion": "Suche"}])[1:4]
-    ('at = "Zeit"', 'action = "Aktion"', 'session = "Besuch"')
+    >>> tables = action_tables([{"Zeit": "1", "Besuch": "v", "Suchbegriff": "Tee", "Aktion": "Suche"}])
+    >>> tables["columns"]["query_event_id"], tables["kinds"]
+    ('Besuch+Suchbegriff', {'search': ['Suche']})
     """
-    names = (
-        [name for name, value in records[0].items() if not isinstance(value, list | dict)] if records else []
+    first_record = records[0] if records else {}
+    fields = guess_fields(
+        [name for name, value in first_record.items() if not isinstance(value, list | dict)]
     )
-    columns = column_of_fields(names)
-    columns = {
-        field: columns[field] for field in ("at", "action", "session", "user", "variant") if field in columns
-    }
-    left_names = [name for name in names if name not in columns.values()]
-    usual_names = match_columns(left_names, ("query_id", "doc_id", "rank"))
-    for field, our_name in (("query", "query_id"), ("doc_id", "doc_id"), ("rank", "rank")):
-        fit = max(left_names, key=lambda name: name_fit(name, our_name), default="")
-        if our_name in usual_names or (fit and name_fit(fit, our_name)):
-            columns[field] = usual_names.get(our_name, fit)
-    values = {
-        field: list(
-            dict.fromkeys(str(value) for record in records if (value := record.get(name)) is not None)
-        )
-        for field, name in columns.items()
-    }
-    kinds = {*map(suggested_kind, values.get("action", ()))} - {OTHER_KIND}
-    if "query" not in columns or not kinds:
-        return ()
-    if owner := columns.get("session") or columns.get("user"):
-        columns["query_event_id"] = f"{owner}+{columns['query']}"
-    formats = time_formats(values["at"]) if values.get("at") else []
-    time_lines = [f"time_format = {_quoted(formats[0])}"] if len(formats) == 1 else []
-    if len(formats) > 1:  # no day above 12 tells them apart
-        time_lines = [f"time_format = {_quoted(_UNKNOWN)}  # {' or '.join(map(_quoted, formats))}"]
-    return (
-        *(["[log]", *time_lines] if time_lines else []),
-        "[columns]",
-        *(f"{field} = {_quoted(name)}" for field, name in columns.items()),
-        "[kinds]",
-        *kind_lines(values["action"]),
-    )
+    mapped = ("at", "action", "session", "user", "variant", "query", "doc_id", "rank")
+    columns = {field: fields[field] for field in mapped if field in fields}
+    kinds = kinds_of_actions(_values(records, columns["action"])) if "action" in columns else {}
+    if "query" not in columns or {*kinds} <= {OTHER_KIND}:
+        return {}
+    return {"columns": with_search_id(columns), "kinds": kinds}
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+def _values(records: Iterable[Mapping[str, Any]], name: str) -> dict[str, None]:
+    """The different values of a column as texts, in their order."""
+    return dict.fromkeys(str(value) for record in records if (value := record.get(name)) is not None)
 
 
 _PRESET_COLUMNS = {
@@ -154,10 +133,22 @@ def preset_of(columns: Iterable[str]) -> str:
     return next((preset for preset, needed in _PRESET_COLUMNS.items() if needed <= names), "")
 
 
+def guess_tables(records: Sequence[Mapping[str, Any]]) -> Tables:
+    """The mapping that the first records of a log suggest; empty if none."""
+    columns = list(records[0]) if records else []
+    return click_log_tables(columns) or list_tables(records) or action_tables(records)
+
+
 def guess_lines(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """The lines of the mapping that the first records of a log suggest; empty if none."""
-    columns = list(records[0]) if records else []
-    return mapping_lines(columns) or list_mapping(records) or action_mapping(records)
+    tables, comments = guess_tables(records), {}
+    times = _values(records, tables.get("columns", {}).get("at", ""))
+    if times and (formats := time_formats(times)):
+        is_clear = len(formats) == 1  # a day above 12 tells it from the month
+        tables.setdefault("log", {})["time_format"] = formats[0] if is_clear else "?"
+        if not is_clear:
+            comments["log", "time_format"] = " or ".join(map(json.dumps, formats))
+    return toml_lines(tables, comments)
 
 
 COUNTED = ("impressions", "clicks")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
@@ -21,6 +22,8 @@ from rankgate.core.declare.flag_words import FLAG_WORDS
 from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.present.codec import fits
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.guessed_column_names import toml_lines
+from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_log import COUNTS, FILES, PROBLEM_COLUMNS, RANKS, EventLog
 from rankgate.online.events.event_sql import (
     PROBLEMS,
@@ -35,7 +38,7 @@ from rankgate.online.events.guessed_mapping import (
     MAX_ACTIONS,
     OTHER_KIND,
     guess_lines,
-    kind_lines,
+    kinds_of_actions,
     names_counts,
     preset_of,
 )
@@ -62,16 +65,19 @@ if TYPE_CHECKING:
 _NO_EVENTS = ("not-an-event", "invalid-json", "not-utf-8")
 
 
-def count_unmapped(base: Database) -> dict[str, int]:
-    """Count events in ``staged`` by action, for actions without a kind; surveys have a kind.
+def count_unmapped(base: Database, table: str, mapping: LogMapping) -> dict[str, int]:
+    """Count events in a table by action, for actions without a kind; surveys have a kind.
 
     The most frequent action is first.
     """
-    rows = base.rows(
-        "SELECT action, count(*) AS events FROM staged WHERE unmapped AND NOT invalid AND NOT "
-        f"regexp_matches(lower(action), '{SURVEY_PATTERN}') GROUP BY 1 ORDER BY 2 DESC, 1"
+    actions = base.rows(
+        f"SELECT action, count(*) AS events FROM {table} WHERE kind = 'other' GROUP BY 1 ORDER BY 2 DESC, 1"
     )
-    return dict(rows.iter_rows())
+    return {
+        action: events
+        for action, events in actions.iter_rows()
+        if normalize_action(action) not in mapping.kinds and not re.search(SURVEY_PATTERN, action.lower())
+    }
 
 
 def unmapped_actions(files: Iterable[IngestedFile]) -> dict[str, int]:
@@ -98,7 +104,7 @@ def mapping_advice(actions: Sequence[str]) -> str:
     """Advice about actions without a kind."""
     return (
         "name their kinds in a file for --mapping, under [kinds], after checking their meaning: "
-        f"{'; '.join(kind_lines(actions))}"
+        f"{'; '.join(toml_lines({'kinds': kinds_of_actions(actions)})[1:])}"
     )
 
 
@@ -131,24 +137,21 @@ def refuse_unusable(
         records = first_records(base, log_file, mapping)
         columns = list(records[0]) if records else []
         read_as = "of User Behavior Insights" if mapping.ubi else "of this mapping"
-        if mapping.ubi:
-            suggestions = guess_lines(records)
-        if names_counts(columns):  # no log, but judgments can be learned from it
-            suggestions = (f"rankgate online judgments {quote(log_file.label)} -o qrels.csv",)
-        elif preset := preset_of(columns):
-            suggestions = (f"--mapping {preset}",)
-        elif suggestions:
-            suggestions += ("and run the command again with --mapping log.toml",)
-        else:
-            suggestions = (f"rankgate online map {quote(log_file.label)} -o log.toml",)
         problem = (
             f"none of {count_noun(unreadable, 'record')} is an event {read_as}; map the columns with "
-            f"--mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}."
+            f"--mapping FILE.toml; the columns are {', '.join(columns[:12]) or 'unknown'}"
         )
-        if names_counts(columns):
+        if names_counts(columns):  # no log, but judgments can be learned from it
             problem = "a table of counts, which has no events; judgments can be learned from it:"
-        elif len(suggestions) > 1:
-            problem = f"{problem[:-1]}; if this guess is right, save it as log.toml:"
+            suggestions = (f"rankgate online judgments {quote(log_file.label)} -o qrels.csv",)
+        elif preset := preset_of(columns):
+            problem, suggestions = f"{problem}.", (f"--mapping {preset}",)
+        elif lines := guess_lines(records) if mapping.ubi else ():
+            problem += "; if this guess is right, save it as log.toml:"
+            suggestions = (*lines, "and run the command again with --mapping log.toml")
+        else:
+            problem += "."
+            suggestions = (f"rankgate online map {quote(log_file.label)} -o log.toml",)
     raise InputError(problem, source=log_file.label, code="no-usable-events", suggestions=suggestions)
 
 
@@ -317,7 +320,7 @@ def _ingest_file(
         **_summarise_part(base, log_file, part_path),
         "ranks": ranks,
         "problems": _list_problems(base, log_file.path, mapping),
-        "unmapped": count_unmapped(base),
+        "unmapped": count_unmapped(base, "staged", mapping),
         "states": "state" in mapping.columns,
     }
     base.run("DROP VIEW IF EXISTS raw; DROP TABLE IF EXISTS lines; DROP TABLE staged")

@@ -29,7 +29,15 @@ from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
 from rankgate.data.text.json_text import read_document
 from rankgate.online.events.event_lists import EventList, normalize_action, read_event_lists
-from rankgate.online.events.event_table import ACTIONS, COLUMNS, DIMENSION, KINDS, SLICES, UBI_ACTIONS
+from rankgate.online.events.event_table import (
+    ACTIONS,
+    COLUMNS,
+    DIMENSION,
+    KINDS,
+    SLICES,
+    UBI_ACTIONS,
+    is_event_schema,
+)
 from rankgate.online.log_database import quote_identifier, quote_text
 
 if TYPE_CHECKING:
@@ -207,7 +215,7 @@ def _make_mapping(toml: TomlFile) -> LogMapping:
         **FLAG_WORDS,
         **{
             normalize_flag(word): flag
-            for name, flag in _DECLARED_WORDS.items()
+            for name, flag in (("yes", True), ("no", False))
             for word in _flag_words(toml, name, flags.pop(name, []))
         },
     }
@@ -244,9 +252,6 @@ def _dimensions(toml: TomlFile) -> dict[str, tuple[str, ...]]:
             problem = f"no dimension can be called {name!r}; a name is a word such as country."
             raise toml.error(problem, "dimensions", name)
     return {name: _column_names(toml, "dimensions", name, value) for name, value in dimensions.items()}
-
-
-_DECLARED_WORDS = {"yes": True, "no": False}
 
 
 def _flag_words(toml: TomlFile, name: str, value: object) -> list[object]:
@@ -413,7 +418,7 @@ def is_event_table(base: Database, file: LogFile) -> bool:
     check_file(file.path)
     path_sql = quote_text(str(file.path))
     names = base.rows(f"DESCRIBE SELECT * FROM read_parquet({path_sql})")["column_name"]
-    return {"kind", "at", "query_event_id"} <= set(names)
+    return is_event_schema(names)
 
 
 def first_records(base: Database, file: LogFile, mapping: LogMapping) -> list[JsonObject]:
@@ -490,12 +495,11 @@ def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
         path: _element_sql(path, f"found[{paths.index(_KEYED.sub('', path)) + 1}]") for path in mapped_paths
     }
     container_mark = f"coalesce(found[{len(paths) + 1}], found[{len(paths) + 2}])"
-    texts = _fields_sql(mapping, sql_of_path)
-    flags = _flag_columns_sql(mapping, sql_of_path) + _list_columns_sql(mapping, sql_of_path)
     base.run(
-        f"CREATE OR REPLACE TEMP VIEW raw AS SELECT number{shift} AS source_line, {texts}, {flags}"
-        f"found IS NULL AS invalid, {container_mark} IS NOT NULL AS container FROM (SELECT number, CASE WHEN "
-        f"json_valid(line) THEN json_extract_string(line, [{json_paths}]) END AS found FROM lines WHERE "
+        f"CREATE OR REPLACE TEMP VIEW raw AS SELECT number{shift} AS source_line, "
+        f"{_mapped_sql(mapping, sql_of_path)}, found IS NULL AS invalid, {container_mark} IS NOT NULL AS "
+        "container FROM (SELECT number, CASE WHEN json_valid(line) THEN json_extract_string(line, "
+        f"[{json_paths}]) END AS found FROM lines WHERE "
         "trim(line, ' \t\r') != '')"
     )
     base.run(
@@ -542,26 +546,18 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
             f"max_line_size={_MAX_LINE_LENGTH}, sample_size=2048)"
         )
     types = dict(base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name", "column_type"].iter_rows())
-    columns = list(types)
     sql_of_path = {path: _column_sql(path, types) for path in _column_paths(mapping)}
-    if not (mapping.ubi or mapping.preset):
-        _refuse_missing(mapping, sql_of_path, file, columns)
-    texts = _fields_sql(mapping, sql_of_path, has_decimal_commas=has_decimal_commas)
+    may_lack_columns = mapping.ubi or mapping.preset
+    for name, paths in _mapped_columns(mapping):
+        if not may_lack_columns and all(sql_of_path[path] == "NULL" for path in paths):
+            raise _missing_column(name, paths, [*types], file.label)
+    mapped = _mapped_sql(mapping, sql_of_path, has_decimal_commas=has_decimal_commas)
     number = "file_row_number + 1" if kind == "parquet" else "row_number() OVER () + 1"
     base.run(
-        f"CREATE OR REPLACE TEMP VIEW raw AS SELECT {number} AS source_line, {texts}, "
-        f"{_flag_columns_sql(mapping, sql_of_path)}{_list_columns_sql(mapping, sql_of_path)}"
-        f"false AS invalid, false AS container FROM {source}"
+        f"CREATE OR REPLACE TEMP VIEW raw AS SELECT {number} AS source_line, {mapped}, false AS invalid, "
+        f"false AS container FROM {source}"
     )
     base.run("CREATE OR REPLACE TEMP TABLE counts AS SELECT NULL::BIGINT AS lines, 0 AS undecoded")
-
-
-def _refuse_missing(
-    mapping: LogMapping, sql_of_path: dict[str, str], file: LogFile, columns: list[str]
-) -> None:
-    for name, paths in _mapped_columns(mapping):
-        if all(path in sql_of_path and sql_of_path[path] == "NULL" for path in paths):
-            raise _missing_column(name, paths, columns, file.label)
 
 
 def _mapped_columns(mapping: LogMapping) -> Iterator[tuple[str, list[str]]]:
@@ -633,8 +629,11 @@ def _column_sql(path: str, types: Mapping[str, str]) -> str:
 _DECIMALS = ("value", "latency_ms", "seconds")
 
 
-def _fields_sql(mapping: LogMapping, sql_of_path: dict[str, str], *, has_decimal_commas: bool = False) -> str:
-    """SQL of all fields as texts, in columns ``f_NAME``; columns between semicolons have decimal commas."""
+def _mapped_sql(mapping: LogMapping, sql_of_path: dict[str, str], *, has_decimal_commas: bool = False) -> str:
+    """SQL of fields as texts in columns ``f_NAME``, of flags, and of lists as JSON in ``list_KIND``.
+
+    Files with semicolons between columns have decimal commas.
+    """
     texts = {name: _field_sql(name, mapping, sql_of_path) for name in mapping.fields}
     if has_decimal_commas:
         for name in _DECIMALS:
@@ -643,7 +642,9 @@ def _fields_sql(mapping: LogMapping, sql_of_path: dict[str, str], *, has_decimal
                 f"CASE WHEN regexp_full_match({text}, '-?[0-9.]*,[0-9]+') THEN replace(replace({text}, '.', "
                 f"''), ',', '.') ELSE {text} END"
             )
-    return ", ".join(f"{text} AS {quote_identifier(f'f_{name}')}" for name, text in texts.items())
+    fields = (f"{text} AS {quote_identifier(f'f_{name}')}" for name, text in texts.items())
+    lists = (f"{sql_of_path[elements.column]} AS list_{kind}" for kind, elements in mapping.lists.items())
+    return ", ".join([*fields, *_flag_columns_sql(mapping, sql_of_path), *lists])
 
 
 def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
@@ -655,17 +656,10 @@ def _field_sql(name: str, mapping: LogMapping, sql_of_path: dict[str, str]) -> s
     return f"coalesce({', '.join([*parts, 'NULL'])})" if parts else "CAST(NULL AS VARCHAR)"
 
 
-def _list_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
-    """SQL of a column for each list, as JSON."""
-    return "".join(
-        f"{sql_of_path[elements.column]} AS list_{kind}, " for kind, elements in mapping.lists.items()
-    )
-
-
 _MAX_COUNT = "[0-9]{1,3}"  # a larger number is no count of the clicks on one result
 
 
-def _flag_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
+def _flag_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> Iterator[str]:
     """SQL of columns for each flag: its text, and how many events of this kind the row is.
 
     The number is null without a text, and -1 for a text that is neither yes nor no.
@@ -676,15 +670,13 @@ def _flag_columns_sql(mapping: LogMapping, sql_of_path: dict[str, str]) -> str:
         ", ".join(quote_text(word) for word, flag in mapping.flag_words.items() if flag is meaning)
         for meaning in (True, False)
     )
-    columns = []
     for kind, text in text_of_flag.items():
         word = f"nullif(regexp_replace(lower(trim({text}, ' \t\r')), '\\.0+$', ''), '')"
         count = f"WHEN regexp_full_match({word}, '{_MAX_COUNT}') THEN CAST({word} AS INTEGER) "
-        columns.append(
+        yield (
             f"{text} AS text_{kind}, CASE WHEN {word} IS NULL THEN NULL WHEN {word} IN ({yes}) THEN 1 WHEN "
-            f"{word} IN ({no}) THEN 0 {count * (kind == 'click')}ELSE -1 END AS flag_{kind}, "
+            f"{word} IN ({no}) THEN 0 {count * (kind == 'click')}ELSE -1 END AS flag_{kind}"
         )
-    return "".join(columns)
 
 
 def refuse_unclear_flags(base: Database, file: LogFile, mapping: LogMapping) -> None:

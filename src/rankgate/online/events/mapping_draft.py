@@ -5,10 +5,9 @@ Nothing unknown is guessed: it is asked on a terminal, and an error elsewhere.
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -16,12 +15,12 @@ from typing import Any, TypeAlias
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.guessed_column_names import normalize_name
+from rankgate.data.guessed_column_names import Tables, normalize_name, toml_lines, with_search_id
 from rankgate.online.events.event_lists import normalize_action
-from rankgate.online.events.event_table import ACTIONS, KINDS
+from rankgate.online.events.event_table import ACTIONS, DIMENSION, KINDS
 from rankgate.online.events.guessed_mapping import (
     OTHER_KIND,
-    guess_lines,
+    guess_tables,
     preset_of,
     suggested_kind,
     time_formats,
@@ -42,8 +41,6 @@ from rankgate.online.warehouse import find_warehouse_table, write_sample
 
 Question: TypeAlias = Callable[[str, Sequence[str], str], str]
 """A question to the user: the text, the possible answers, the default answer (may be empty)."""
-
-Tables: TypeAlias = dict[str, dict[str, Any]]
 
 _MAX_ACTIONS = 200  # a column with more values holds no actions
 _EXAMPLES = 2
@@ -86,26 +83,31 @@ def draft_mapping(
         preset = preset or preset_of(names)
         if preset == "ubi":
             return preset_text(preset)
-        lines = preset_text(preset) if preset else "\n".join(guess_lines(records))
-        tables: Tables = tomllib.loads(lines.replace('time_format = "?"', ""))
+        tables = tomllib.loads(preset_text(preset)) if preset else guess_tables(records)
         if not tables and "query" not in columns:
-            tables, columns = _ask_columns(file, names, columns, ask)
+            columns = _ask_columns(file, names, columns, ask)
         if not preset:
             _add_other_columns(tables, records)
         tables["columns"] = {**tables.get("columns", {}), **columns}
         has_action = "action" in tables["columns"]
         if not (has_action or tables.get("log", {}).get("kind")):
-            tables["log"] = {**tables.get("log", {}), "kind": "search"}
-        mapping = parse_mapping(_to_toml(tables), file.label)
+            tables.setdefault("log", {})["kind"] = "search"
+        mapping = parse_mapping("\n".join(toml_lines(tables)), file.label)
         load_log(base, file, replace(mapping, preset=bool(preset)))
         if preset:
             _keep_present_columns(base, tables)
-        elif has_action:
-            _add_search_ids(base, tables)
         _add_time_format(base, file, tables, time_format, ask)
-        counts, without_document = _count_actions(base, tables) if has_action else ({}, set())
-        _add_kinds(tables, counts, kinds, without_document, preset, ask)
-        return _to_toml(tables, f"Mapping of {file.label}", _examples(base, tables), counts)
+        if has_action and not preset:
+            _add_search_ids(base, tables)
+        actions = _count_actions(base, tables) if has_action else {}
+        _add_kinds(tables, actions, kinds, preset, ask)
+        comments = _examples(base, tables)
+        for kind, names in tables["kinds"].items():
+            records_text = count_noun(sum(actions[name][0] for name in names if name in actions), "record")
+            advice = "; in no KPI, unless you name another kind" * (kind == OTHER_KIND)
+            comments["kinds", kind] = records_text + advice
+        lines = (f"\n{line}" if line.startswith("[") else line for line in toml_lines(tables, comments))
+        return "\n".join([f"# {_comment(f'Mapping of {file.label}')}: check each line", *lines, ""])
 
 
 def _check_names(preset: str | None, columns: Mapping[str, str], kinds: Mapping[str, str]) -> None:
@@ -120,7 +122,7 @@ def _check_names(preset: str | None, columns: Mapping[str, str], kinds: Mapping[
 
 def _ask_columns(
     file: LogFile, names: Sequence[str], columns: dict[str, str], ask: Question | None
-) -> tuple[Tables, dict[str, str]]:
+) -> dict[str, str]:
     """Ask for the columns of a log whose names suggest nothing."""
     if ask is None:
         problem = f"no column is recognized as the query; the columns are {', '.join(names)}; name them:"
@@ -142,7 +144,7 @@ def _ask_columns(
             columns |= {field: answer} if answer != "-" else {}
     if "query" not in columns:
         raise UsageError("a log has the words of searches; name their column.", code="unknown-columns")
-    return {}, columns
+    return columns
 
 
 _NUMBERS: Mapping[str, str] = {
@@ -162,18 +164,14 @@ def _add_other_columns(tables: Tables, records: Sequence[Mapping[str, Any]]) -> 
     columns = tables.setdefault("columns", {})
     used = {*columns.values(), *(rows["column"] for rows in tables.get("lists", {}).values())}
     used |= {*tables.get("flags", {}).values()}
-    values: dict[str, list[Any]] = {}
-    for record in records:
-        for name, value in record.items():
-            if name not in used and value not in (None, ""):
-                values.setdefault(name, []).append(value)
     dimensions = {}
-    for name, column_values in values.items():
+    for name in dict.fromkeys(name for record in records for name in record if name not in used):
+        values = [value for record in records if (value := record.get(name)) not in (None, "")]
         word = normalize_name(name)
-        fields = [field for field, names in _NUMBERS.items() if word in names.split()]
-        if fields and fields[0] not in columns and all(map(_is_number, column_values)):
-            columns[fields[0]] = name
-        elif word in _DIMENSIONS.split() and all(isinstance(value, str) for value in column_values):
+        field = next((field for field, names in _NUMBERS.items() if word in names.split()), "")
+        if values and field and field not in columns and all(map(_is_number, values)):
+            columns[field] = name
+        elif values and word in _DIMENSIONS.split() and all(isinstance(value, str) for value in values):
             dimensions[re.sub(r"\W+", "_", name.lower())] = name
     if dimensions:
         tables["dimensions"] = dimensions
@@ -188,29 +186,21 @@ def _is_number(value: object) -> bool:
 
 def _add_search_ids(base: Database, tables: Tables) -> None:
     """Name a search by its visit and words; events without words belong to the last search."""
-    columns = tables["columns"]
-    owner, query = columns.get("session") or columns.get("user"), columns.get("query")
-    if owner is None or query is None:
-        return
-    columns.setdefault("query_event_id", f"{owner}+{query}")
-    if base.first_value("SELECT bool_or(f_query IS NULL) FROM raw"):
-        tables["log"] = {**tables.get("log", {}), "last_search": True}
+    columns = tables["columns"] = with_search_id(tables["columns"])
+    if "query_event_id" in columns and base.first_value("SELECT bool_or(f_query IS NULL) FROM raw"):
+        tables.setdefault("log", {})["last_search"] = True
 
 
 def _keep_present_columns(base: Database, tables: Tables) -> None:
     """Leave out what a preset maps and the log does not have."""
-    fields = {name: f"f_{name}" for name in tables["columns"]}
-    fields |= {f"dimension {name}": f"f_dimension {name}" for name in tables.get("dimensions", {})}
-    fields |= {f"list {kind}": f"list_{kind}" for kind in tables.get("lists", {})}
-    sums = [
-        f"bool_or({quote_identifier(column)} IS NOT NULL) AS {quote_identifier(name)}"
-        for name, column in fields.items()
-    ]
-    present = base.rows(f"SELECT {', '.join(sums)} FROM raw").row(0, named=True)
-    tables["columns"] = {name: column for name, column in tables["columns"].items() if present[name]}
-    for table, word in (("dimensions", "dimension"), ("lists", "list")):
-        rows = {name: row for name, row in tables.get(table, {}).items() if present[f"{word} {name}"]}
-        tables[table] = rows
+    prefixes = {"columns": "f_", "dimensions": f"f_{DIMENSION}", "lists": "list_"}
+    keys = [(table, name) for table in prefixes for name in tables.get(table, {})]
+    columns = (quote_identifier(f"{prefixes[table]}{name}") for table, name in keys)
+    sums = ", ".join(f"bool_or({column} IS NOT NULL)" for column in columns)
+    present = base.rows(f"SELECT {sums} FROM raw").row(0)
+    for (table, name), is_present in zip(keys, present, strict=True):
+        if not is_present:
+            del tables[table][name]
 
 
 def _add_time_format(
@@ -236,14 +226,11 @@ def _add_time_format(
         )
         raise InputError(problem, source=file.label, code="unknown-time-format")
     if formats[0]:
-        tables["log"] = {**tables.get("log", {}), "time_format": formats[0]}
+        tables.setdefault("log", {})["time_format"] = formats[0]
 
 
-def _count_actions(base: Database, tables: Tables) -> tuple[dict[str, int], set[str]]:
-    """The number of records with each action, the most frequent first.
-
-    Also the actions whose names mean a shown or clicked document, and whose records name none.
-    """
+def _count_actions(base: Database, tables: Tables) -> dict[str, tuple[int, int]]:
+    """The records with each action, and how many of them name a document; the most frequent first."""
     rows = base.rows(
         "SELECT f_action AS action, count(*) AS records, count(f_doc_id) AS documents FROM raw WHERE "
         f"f_action IS NOT NULL GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {_MAX_ACTIONS + 1}"
@@ -252,43 +239,42 @@ def _count_actions(base: Database, tables: Tables) -> tuple[dict[str, int], set[
         column = tables["columns"]["action"]
         problem = f"the column {column} has over {_MAX_ACTIONS} values, which are no actions"
         raise UsageError(f"{problem}; name another with --column action=COLUMN.", code="unknown-columns")
-    has_documents = rows["documents"].sum() > 0
-    without_document = {
-        action
-        for action, _, documents in rows.iter_rows()
-        if has_documents and not documents and suggested_kind(action) in ("impression", "click")
-    }
-    return dict(rows.select("action", "records").iter_rows()), without_document
+    return {action: (records, documents) for action, records, documents in rows.iter_rows()}
 
 
 def _add_kinds(
     tables: Tables,
-    counts: Mapping[str, int],
-    kinds: Mapping[str, str],
-    without_document: Collection[str],
+    actions: Mapping[str, tuple[int, int]],
+    given_kinds: Mapping[str, str],
     preset: str | None,
     ask: Question | None,
 ) -> None:
-    """Add the kind of each action: given, of the preset, usual or suggested by its name; else asked."""
-    named = [(action, kind) for kind, actions in tables.pop("kinds", {}).items() for action in actions]
-    named = [*(named if preset else []), *kinds.items()]
+    """Add the kind of each action: given, of the preset, usual or suggested by its name; else asked.
+
+    Names mean no shown or clicked document where only records of other actions have documents.
+    """
+    named = [(action, kind) for kind, names in tables.pop("kinds", {}).items() for action in names]
+    named = [*(named if preset else []), *given_kinds.items()]
     known = {**ACTIONS, **{normalize_action(action): kind for action, kind in named}}
+    has_documents = any(documents for _, documents in actions.values())
     by_kind: dict[str, list[str]] = {}
-    for action, records in counts.items():
+    for action, (records, documents) in actions.items():
         name = normalize_action(action)
-        suggestion = OTHER_KIND if preset or action in without_document else suggested_kind(action)
-        kind = known.get(name, suggestion)
+        kind = OTHER_KIND if preset else suggested_kind(action)
+        if kind in ("impression", "click") and has_documents and not documents:
+            kind = OTHER_KIND
+        kind = known.get(name, kind)
         if kind == OTHER_KIND and name not in known and ask is not None:
             kind = ask(f"What is the action {action} ({count_noun(records, 'record')})?", KINDS, OTHER_KIND)
         by_kind.setdefault(kind, []).append(action)
     for action, kind in named:  # rare actions may be in later files
-        if action not in counts:
+        if action not in actions:
             by_kind.setdefault(kind, []).append(action)
     tables["kinds"] = {kind: by_kind[kind] for kind in KINDS if kind in by_kind}
 
 
-def _examples(base: Database, tables: Tables) -> dict[str, str]:
-    """The first values of each field."""
+def _examples(base: Database, tables: Tables) -> dict[tuple[str, str], str]:
+    """The first values of each field, as a comment of its column."""
     examples = {}
     for name in tables["columns"]:
         column = quote_identifier(f"f_{name}")
@@ -297,41 +283,10 @@ def _examples(base: Database, tables: Tables) -> dict[str, str]:
             f"{column} IS NOT NULL GROUP BY 1) ORDER BY line LIMIT {_EXAMPLES}"
         )
         texts = (_comment(text.replace("\x1f", "+"))[:30] for text in rows["text"])
-        examples[name] = ", ".join(texts) or "no value"
+        examples["columns", name] = ", ".join(texts) or "no value"
     return examples
 
 
 def _comment(text: str) -> str:
     """A text as a comment of TOML, which has no control characters."""
     return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
-
-
-def _to_toml(
-    tables: Tables,
-    title: str = "",
-    examples: Mapping[str, str] | None = None,
-    counts: Mapping[str, int] | None = None,
-) -> str:
-    """Tables as TOML, with comments that show the values of fields and the records of kinds."""
-    lines = [f"# {_comment(title)}: check each line"] if title else []
-    lists = tables.get("lists", {})
-    flat = {name: rows for name, rows in tables.items() if name != "lists"}
-    flat |= {f"lists.{kind}": rows for kind, rows in lists.items()}
-    for name in sorted(flat, key=_position):
-        rows = flat[name]
-        lines += [f"\n[{name}]"] if rows else []
-        for key, value in rows.items():
-            comment = ""
-            if name == "columns" and examples:
-                comment = f"  # {examples[key]}"
-            elif name == "kinds" and counts:
-                comment = f"  # {count_noun(sum(counts.get(action, 0) for action in value), 'record')}"
-                if key == OTHER_KIND:
-                    comment += "; in no KPI, unless you name another kind"
-            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}{comment}")
-    return "\n".join(lines).lstrip("\n") + "\n"
-
-
-def _position(table: str) -> int:
-    order = ("log", "columns", "kinds", "flags", "dimensions")
-    return order.index(table) if table in order else len(order)

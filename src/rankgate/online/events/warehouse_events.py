@@ -6,36 +6,22 @@ numbered impressions) is an error that says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable
 from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rankgate.core.errors import InputError, UsageError
-from rankgate.online.events.event_table import COLUMNS, DIMENSION, SESSION_PAUSE_SECONDS
+from rankgate.core.errors import InputError
+from rankgate.online.events.event_table import DIMENSION, IBIS_TYPES, SESSION_PAUSE_SECONDS
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
     from rankgate.online.events.log_files import LogMapping
 
-_EVENT_TYPES = {
-    "VARCHAR": "string",
-    "INTEGER": "int32",
-    "BIGINT": "int64",
-    "DOUBLE": "float64",
-    "BOOLEAN": "boolean",
-    "TIMESTAMP WITH TIME ZONE": "timestamp('UTC')",
-}
-_TIME = "timestamp('UTC')"
 _TEXTS = ("event_id", "query_event_id", "query", "session", "user", "doc_id", "variant")
 
 IbisColumn: TypeAlias = Any
 """A column of Ibis, which has no types of its own."""
-
-
-def is_event_schema(names: Sequence[str]) -> bool:
-    """True if a table has the columns of events, so that it needs no mapping."""
-    return {"kind", "at", "query_event_id"} <= {*names}
 
 
 def needs_file_reader(mapping: LogMapping) -> str:
@@ -62,10 +48,10 @@ def make_events(table: ir.Table, mapping: LogMapping | None, label: str) -> ir.T
     rows = table if mapping is None else _map_columns(table, mapping, label)
     import ibis
 
-    columns = {}
-    for name, kind in COLUMNS.items():
-        event_type = _EVENT_TYPES[kind]
-        columns[name] = rows[name].cast(event_type) if name in rows.columns else ibis.null(event_type)
+    columns = {
+        name: rows[name].cast(kind) if name in rows.columns else ibis.null(kind)
+        for name, kind in IBIS_TYPES.items()
+    }
     return rows.select(**columns)
 
 
@@ -84,7 +70,7 @@ def _map_columns(table: ir.Table, mapping: LogMapping, label: str) -> ir.Table:
             1 if mapping.rank_base == 0 else ibis.ifelse(rank.min().over(ibis.window()) == 0, 1, 0)
         )
     rows = table.select(
-        at=columns.time(),
+        at=columns.first("at", columns.time, IBIS_TYPES["at"]),
         action=ibis.coalesce(action, kind),
         kind=kind,
         rank=ibis.cases((rank >= 1, rank)).cast("int32"),
@@ -92,7 +78,7 @@ def _map_columns(table: ir.Table, mapping: LogMapping, label: str) -> ir.Table:
         state=ibis.cases((kind == "search", columns.state())),
         attributes=columns.attributes(),
         source_file=ibis.literal(label),
-        cache_hit=_coalesce([columns.flag(column) for column in columns.values("cache_hit")], "boolean"),
+        cache_hit=columns.first("cache_hit", columns.flag, "boolean"),
         **{name: columns.text(name) for name in _TEXTS},
         **{name: columns.number(name) for name in ("page", "latency_ms")},
         **{
@@ -144,17 +130,19 @@ class _Columns:
     def __init__(self, table: ir.Table, mapping: LogMapping, label: str) -> None:
         self._table, self._mapping, self._label = table, mapping, label
 
-    def values(self, name: str) -> list[IbisColumn]:
-        """The columns of a field; empty if it is not mapped.
+    def first(self, name: str, convert: Callable[[IbisColumn], IbisColumn], kind: str) -> IbisColumn:
+        """A field: the first of its columns, converted to a type, that is not null.
 
         Raises:
             InputError: the table has none of them.
         """
+        import ibis
+
         paths = self._mapping.fields[name]
         columns = [column for path in paths if (column := self._joined(path)) is not None]
         if paths and not columns and not self._mapping.preset:
             raise self._missing(" or ".join(paths), name)
-        return columns
+        return ibis.coalesce(*map(convert, columns), ibis.null(kind))
 
     def path(self, path: str, name: str) -> IbisColumn:
         """A column, or a part of a nested one.
@@ -176,7 +164,8 @@ class _Columns:
         parts = [self._find(part) for part in path.split("+")]
         if any(part is None for part in parts):
             return None
-        return parts[0] if len(parts) == 1 else reduce(_join_ids, map(_text, parts))
+        texts = parts if len(parts) == 1 else map(_text, parts)
+        return reduce(lambda one, other: one.concat("\x1f", other), texts)
 
     def _find(self, path: str) -> IbisColumn:
         first, *steps = [path] if path in self._table.columns else path.split(".")
@@ -189,27 +178,24 @@ class _Columns:
 
     def text(self, name: str) -> IbisColumn:
         """A field as text."""
-        return _coalesce(map(_text, self.values(name)), "string")
+        return self.first(name, _text, "string")
 
     def number(self, name: str) -> IbisColumn:
         """A field as a number."""
-        return _coalesce([_text(column).try_cast("float64") for column in self.values(name)], "float64")
+        return self.first(name, lambda column: _text(column).try_cast("float64"), "float64")
 
-    def time(self) -> IbisColumn:
-        """The time; numbers are seconds, milliseconds, micro- or nanoseconds since 1970 by their size."""
-        return _coalesce(map(self._time, self.values("at")), _TIME)
-
-    def _time(self, column: IbisColumn) -> IbisColumn:
+    def time(self, column: IbisColumn) -> IbisColumn:
+        """A column as times; numbers count from 1970, their size tells seconds from smaller units."""
         import ibis
 
         if column.type().is_numeric():
             size = column.cast("float64").abs()
             unit = ibis.cases((size >= 1e17, 1e9), (size >= 1e14, 1e6), (size >= 1e11, 1e3), else_=1.0)
             micros = (column / unit * 1e6).round().cast("int64")
-            return ibis.literal("1970-01-01T00:00:00Z", type=_TIME) + micros.as_interval("us")
+            return ibis.literal("1970-01-01T00:00:00Z", type=IBIS_TYPES["at"]) + micros.as_interval("us")
         if column.type().is_string() and self._mapping.time_format:
             column = column.as_timestamp(self._mapping.time_format)
-        return column.cast(_TIME)
+        return column.cast(IBIS_TYPES["at"])
 
     def flag(self, column: IbisColumn) -> IbisColumn:
         """A column as yes or no."""
@@ -242,33 +228,9 @@ class _Columns:
         return ibis.literal("{").concat(joined, "}")
 
 
-def _join_ids(one: IbisColumn, other: IbisColumn) -> IbisColumn:
-    return one.concat("\x1f", other)
-
-
 def _text(column: IbisColumn) -> IbisColumn:
     """A column as text, null if it is empty."""
     text = column.cast("string")
     if column.type().is_json():
         text = text.re_replace('^"|"$', "").nullif("null")
     return text.nullif("")
-
-
-def _coalesce(columns: Iterable[IbisColumn], kind: str) -> IbisColumn:
-    import ibis
-
-    return ibis.coalesce(*columns, ibis.null(kind))
-
-
-def refuse_in_database(mapping: LogMapping, label: str) -> None:
-    """Check that a mapping can be carried out in PostgreSQL.
-
-    Raises:
-        UsageError: it needs the reader of files.
-    """
-    if part := needs_file_reader(mapping):
-        problem = (
-            f"{label}: {part} of a mapping is not computed in PostgreSQL; make a view there with a row for "
-            "each event, or export the table and read the file."
-        )
-        raise UsageError(problem, code="unused-option")

@@ -32,6 +32,18 @@ _OPERATORS: Mapping[str, Callable[[IbisColumn, IbisColumn], IbisColumn]] = {
     "Mul": operator.mul,
     "Div": operator.truediv,
 }
+_FUNCTIONS: Mapping[str, Callable[..., IbisColumn]] = {
+    "In": lambda value, *choices: value.isin(choices),
+    "Between": lambda value, low, high: value.between(low, high),
+    "Like": lambda text, pattern: text.like(pattern),
+    "Lower": lambda text: text.lower(),
+    "Nullif": lambda value, other: value.nullif(other),
+    "Coalesce": lambda *values: load_ibis().coalesce(*values),
+    "Not": operator.invert,
+    "Neg": operator.neg,
+    "Paren": lambda value: value,
+}
+"""Operations of SQL on the columns of their parts."""
 
 
 def parse_sql(text: str) -> exp.Expression:
@@ -78,7 +90,7 @@ def make_column(
 
 
 class _Maker:
-    """Columns of expressions; a method for each operation of SQL that is supported."""
+    """Columns of expressions; a method for each operation of SQL that is more than a function."""
 
     def __init__(self, rows: IbisColumn, condition: IbisColumn, dimensions: Sequence[str]) -> None:
         self._rows, self._condition, self._dimensions = rows, condition, dimensions
@@ -90,12 +102,20 @@ class _Maker:
             ValueError: it is not supported.
         """
         name = type(node).__name__
-        if name in _OPERATORS:
-            return self._compare(node)
-        method = getattr(self, f"_{name.lower()}", None)
-        if method is None:
+        if method := getattr(self, f"_{name.lower()}", None):
+            return method(node)
+        if name not in _OPERATORS and name not in _FUNCTIONS:
             raise ValueError(f"{node.sql()} is not supported")
-        return method(node)
+        parts = [*node.iter_expressions()]
+        columns = [self.make(part) for part in parts]
+        if name in _OPERATORS or name == "In":
+            _check_kinds(*parts)
+        if name in _FUNCTIONS:
+            return _FUNCTIONS[name](*columns)
+        types = [column.type() for column in columns]
+        if any(kind.is_string() for kind in types) and any(kind.is_numeric() for kind in types):
+            columns = [column.try_cast("float64") for column in columns]  # attributes are text
+        return _OPERATORS[name](*columns)
 
     def _column(self, node: exp.Expression) -> IbisColumn:
         if node.name in self._dimensions:
@@ -104,18 +124,6 @@ class _Maker:
             names = ", ".join((*COLUMNS, *self._dimensions))
             raise ValueError(f"there is no column {node.name!r}; there are {names}")
         return self._rows[node.name]
-
-    def _compare(self, node: exp.Expression) -> IbisColumn:
-        left, right = self.make(node.this), self.make(node.expression)
-        _check_kinds(node.this, [node.expression])
-        types = left.type(), right.type()
-        if any(kind.is_string() for kind in types) and any(kind.is_numeric() for kind in types):
-            left, right = left.try_cast("float64"), right.try_cast("float64")  # attributes are text
-        return _OPERATORS[type(node).__name__](left, right)
-
-    def _in(self, node: exp.Expression) -> IbisColumn:
-        _check_kinds(node.this, node.expressions)
-        return self.make(node.this).isin([self.make(element) for element in node.expressions])
 
     def _count(self, node: exp.Expression) -> IbisColumn:
         counted = node.this
@@ -146,32 +154,10 @@ class _Maker:
         default = node.args.get("default")
         return load_ibis().cases(*branches, else_=None if default is None else self.make(default))
 
-    def _coalesce(self, node: exp.Expression) -> IbisColumn:
-        return load_ibis().coalesce(self.make(node.this), *map(self.make, node.expressions))
-
-    def _nullif(self, node: exp.Expression) -> IbisColumn:
-        return self.make(node.this).nullif(self.make(node.expression))
-
-    def _between(self, node: exp.Expression) -> IbisColumn:
-        return self.make(node.this).between(self.make(node.args["low"]), self.make(node.args["high"]))
-
-    def _like(self, node: exp.Expression) -> IbisColumn:
-        return self.make(node.this).like(node.expression.name)
-
-    def _lower(self, node: exp.Expression) -> IbisColumn:
-        return self.make(node.this).lower()
-
     def _is(self, node: exp.Expression) -> IbisColumn:
+        if node.expression.key != "null":
+            raise ValueError(f"{node.sql()} is not supported")
         return self.make(node.this).isnull()
-
-    def _not(self, node: exp.Expression) -> IbisColumn:
-        return ~self.make(node.this)
-
-    def _neg(self, node: exp.Expression) -> IbisColumn:
-        return -self.make(node.this)
-
-    def _paren(self, node: exp.Expression) -> IbisColumn:
-        return self.make(node.this)
 
     def _boolean(self, node: exp.Expression) -> IbisColumn:
         return load_ibis().literal(bool(node.this))
@@ -182,7 +168,7 @@ class _Maker:
         return load_ibis().literal(value)
 
 
-def _check_kinds(tested: exp.Expression, values: Sequence[exp.Expression]) -> None:
+def _check_kinds(tested: exp.Expression, *values: exp.Expression) -> None:
     """Check that a comparison of ``kind`` names kinds of events."""
     unknown = [value.name for value in values if value.key == "literal" and value.name not in KINDS]
     if tested.key == "column" and tested.name == "kind" and unknown:

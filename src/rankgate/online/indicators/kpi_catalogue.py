@@ -319,11 +319,6 @@ class KpiCatalogue(Registry[Kpi]):
 
     own: Mapping[str, Kpi] = {}
 
-    @property
-    def catalogue(self) -> set[str]:
-        """The names that a mapping cannot declare."""
-        return {kpi.name for kpi in self.all_objects}
-
     def declare(self, kpis: Iterable[Kpi]) -> None:
         """Add KPIs of a mapping; they replace those of equal names of other mappings."""
         self.own = {**self.own, **{kpi.name: kpi for kpi in kpis}}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import polars as pl
 
@@ -34,7 +34,6 @@ from rankgate.online.log_database import Database
 if TYPE_CHECKING:
     from rankgate.online.events.diagnosis import Diagnosis
     from rankgate.online.events.manifest import Manifest
-    from rankgate.online.indicators.kpi import Unit
 
 
 VALUES = Columns(
@@ -181,8 +180,8 @@ class KpiTable(Result):
             Kpi(
                 own.name,
                 title=own.title,
-                unit=cast("Unit", own.unit),
-                better=cast('Literal["up", "down", ""]', own.better),
+                unit=own.unit,  # type: ignore[arg-type]
+                better=own.better,  # type: ignore[arg-type]
                 table="searches",
                 of=_not_computed,
                 formula="",

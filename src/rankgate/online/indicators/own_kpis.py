@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import and_, itemgetter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, get_args
 
 from rankgate.core.frozen import dataclass
@@ -85,11 +87,12 @@ def read_kpis(toml: TomlFile, dimensions: Sequence[str] = ()) -> tuple[Kpi, ...]
     if not isinstance(tables, list):
         raise toml.error("each KPI is a table [[kpis]].", "kpis")
     kpis: dict[str, Kpi] = {}
+    catalogue = {kpi.name for kpi in KPIS.all_objects}
     for number, table in enumerate(tables):
         key = ("kpis", str(number))
         toml.check_keys(table, (*_TEXTS, *_LISTS), *key)
         for kpi in _Declaration(toml, key, table, tuple(dimensions)).kpis():
-            if kpi.name in kpis or kpi.name in KPIS.catalogue:
+            if kpi.name in kpis or kpi.name in catalogue:
                 raise toml.error(f"there is another KPI {kpi.name!r}; choose another name.", *key, "name")
             kpis[kpi.name] = kpi
     return tuple(kpis.values())
@@ -133,7 +136,7 @@ class _Declaration:
             columns = {
                 f"{name}{suffix} {role}": self.column(tree, condition, window) for role, tree in trees.items()
             }
-            value, *denominator = (_column_getter(column) for column in columns)
+            value, *denominator = map(itemgetter, columns)
             for quantile in quantiles:
                 yield Kpi(
                     name + suffix + self.quantile_suffix(quantile),
@@ -222,17 +225,14 @@ class _Declaration:
         """
 
         def aggregate(rows: Any) -> Any:  # noqa: ANN401 - columns of Ibis
-            counted = make_column(condition, rows, None, self.dimensions) if condition else None
+            conditions = [make_column(condition, rows, None, self.dimensions)] if condition else []
+            if window is not None:
+                conditions.append(seconds(rows.at, rows.begin) <= window)
+            is_counted = reduce(and_, conditions) if conditions else None
+            value = make_column(tree, rows, is_counted, self.dimensions)
             if window is None:
-                return make_column(tree, rows, counted, self.dimensions)
-            is_within = seconds(rows.at, rows.begin) <= window
-            counted = is_within if counted is None else counted & is_within
+                return value
             is_complete = seconds(rows.log_end.max(), rows.begin.min()) >= window
-            value = make_column(tree, rows, counted, self.dimensions)
             return load_ibis().cases((is_complete, value), else_=None)
 
         return aggregate
-
-
-def _column_getter(name: str) -> Callable[[Any], Any]:
-    return lambda table: table[name]

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import require
 from rankgate.online.events.event_table import (
+    COLUMNS,
+    IBIS_TYPES,
     SESSION_PAUSE_SECONDS,
     SLICES,
     add_goal_columns,
@@ -31,28 +33,6 @@ if TYPE_CHECKING:
 
 
 _RANKS = 1 << 20  # more ranks than a list has
-_TYPES = {
-    "event_id": "string",
-    "at": "timestamp('UTC')",
-    "kind": "string",
-    "action": "string",
-    "query_event_id": "string",
-    "query": "string",
-    "session": "string",
-    "user": "string",
-    "doc_id": "string",
-    "rank": "int32",
-    "value": "float64",
-    "variant": "string",
-    "page": "int32",
-    "latency_ms": "float64",
-    "cache_hit": "boolean",
-    "state": "string",
-    "attributes": "string",
-    "source_file": "string",
-    "source_line": "int64",
-}
-
 NULL_IS_FALSE = False
 """The value that a comparison with null counts as."""
 
@@ -80,7 +60,7 @@ def load_ibis() -> Any:  # noqa: ANN401 - the module
 
 def events() -> ir.Table:
     """The table ``events``."""
-    table: ir.Table = load_ibis().table(_TYPES, name="events")
+    table: ir.Table = load_ibis().table(IBIS_TYPES, name="events")
     return table
 
 
@@ -162,7 +142,7 @@ def searches(rows: ir.Table, dimensions: Sequence[str] = ()) -> ir.Table:
 
     is_search, is_click = search_events.kind == "search", search_events.kind == "click"
     # by time, then by rank for clicks of the same time, as in logs of whole seconds
-    epoch = lib.literal("1970-01-01T00:00:00Z", type=_TYPES["at"])
+    epoch = lib.literal("1970-01-01T00:00:00Z", type=IBIS_TYPES["at"])
     milliseconds = search_events.at.delta(epoch, unit="millisecond")
     click_order = milliseconds * _RANKS + search_events["rank"].fill_null(0)
     grouped = search_events.group_by("query_event_id").aggregate(
@@ -419,15 +399,6 @@ def with_begin(rows: ir.Table, key: str) -> ir.Table:
 _KEYS: Mapping[str, str] = {"searches": "query_event_id", "sessions": "session", "people": "user"}
 """The column that tells the rows of a table apart."""
 
-_REQUIRED_TABLES: Mapping[str, tuple[str, ...]] = {
-    "searches": ("searches",),
-    "clicks": ("searches", "clicks"),
-    "sessions": ("searches", "sessions"),
-    "users": ("searches", "sessions", "users"),
-    "people": ("people",),
-    "events": (),
-}
-
 
 class KpiTables:
     """The tables that KPIs are of, each made when it is first needed.
@@ -453,7 +424,7 @@ class KpiTables:
         self.base = base
         self._chosen = kpis
         self._by = by
-        self._dimensions = [name for name in by if name not in (*SLICES, *_TYPES)]
+        self._dimensions = [name for name in by if name not in (*SLICES, *COLUMNS)]
         self._success = success
         self._made: dict[str, Any] = {}
         self.sums = {}
@@ -466,31 +437,25 @@ class KpiTables:
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
         if name == "events":
-            return self._events()
-        for table_name in _REQUIRED_TABLES[name]:
-            if table_name not in self._made:
-                self._made[table_name] = self._make(table_name, self._expression(table_name))
+            return self.rows.mutate(
+                day=self.rows.at.cast("timestamp").date(),
+                position=self.rows["rank"],
+                **{name: attribute_text(self.rows, name) for name in self._dimensions},
+            )
+        if name not in self._made:
+            self._made[name] = self._make(name, self._with_own_columns(name, self._expression(name)))
         return self._made[name]
 
-    def _events(self) -> Any:  # noqa: ANN401 - a table of Ibis
-        return self.rows.mutate(
-            day=self.rows.at.cast("timestamp").date(),
-            position=self.rows["rank"],
-            **{name: attribute_text(self.rows, name) for name in self._dimensions},
-        )
-
     def _expression(self, name: str) -> Any:  # noqa: ANN401 - a table of Ibis
-        base_tables = self._made
         if name == "searches":
-            return self._with_own_columns(name, self._searches())
+            return self._searches()
         if name == "clicks":
-            return clicks(self.rows, base_tables["searches"], self._dimensions)
+            return clicks(self.rows, self["searches"], self._dimensions)
         if name == "people":
-            return self._with_own_columns(name, people(with_begin(self.rows, "user"), self._dimensions))
+            return people(with_begin(self.rows, "user"), self._dimensions)
         if name == "sessions":
-            table = sessions(self.rows, base_tables["searches"], self._success, self._dimensions)
-            return self._with_own_columns(name, table)
-        return users(base_tables["sessions"])
+            return sessions(self.rows, self["searches"], self._success, self._dimensions)
+        return users(self["sessions"])
 
     def _with_own_columns(self, name: str, table: Any) -> Any:  # noqa: ANN401 - tables of Ibis
         """The table with the columns that KPIs of a mapping need."""
