@@ -27,7 +27,7 @@ from rankgate.data.formats.tables.parquet_arrow import damage_named
 from rankgate.data.guessed_column_names import guess_our_columns
 from rankgate.data.logs.item_tables import read_frame
 from rankgate.data.table_rows import RowLocation
-from rankgate.online.events.guessed_mapping import COUNTED, names_counts
+from rankgate.online.events.guessed_mapping import COUNT_COLUMNS, names_counts
 from rankgate.online.events.ingest import MANIFEST
 from rankgate.online.indicators.search_tables import events, load_ibis
 
@@ -401,17 +401,17 @@ def _counts_by_rank(table: pl.DataFrame, location: RowLocation) -> pl.DataFrame:
             f"column {missing[0]}; the columns are {', '.join(table.columns)}."
         )
         raise InputError(problem, source=location.label, code="missing-column")
-    names |= {name.lower(): name for name in table.columns if name.lower() in COUNTED}
-    shown, clicked = pl.col("impressions"), pl.col("clicks")
+    names |= {name.lower(): name for name in table.columns if name.lower() in COUNT_COLUMNS}
+    impressions, clicked = pl.col("impressions"), pl.col("clicks")
     rows = table.select(
         pl.col(names["query_id"]).cast(pl.String).alias("query_id"),
         pl.col(names["doc_id"]).cast(pl.String).alias("doc_id"),
         *(
             pl.col(names[name]).cast(pl.String).cast(pl.Float64, strict=False).alias(name)
-            for name in ("rank", *COUNTED)
+            for name in ("rank", *COUNT_COLUMNS)
         ),
     )
-    is_wrong = ~((shown >= clicked) & (clicked >= 0) & (pl.col("rank") >= 1)).fill_null(value=False)
+    is_wrong = ~((impressions >= clicked) & (clicked >= 0) & (pl.col("rank") >= 1)).fill_null(value=False)
     if len(wrong := rows.with_row_index("row").filter(is_wrong)):
         problem = "ranks are from 1, clicks from 0, and impressions no fewer than clicks."
         row = wrong["row"][0]
@@ -424,7 +424,7 @@ def _counts_by_rank(table: pl.DataFrame, location: RowLocation) -> pl.DataFrame:
                     pl.col("rank").cast(pl.Int64), "doc_id", pl.lit(is_clicked, pl.Boolean).alias("clicked")
                 )
             ),
-            searches=(clicked if is_clicked else shown - clicked).cast(pl.Int64),
+            searches=(clicked if is_clicked else impressions - clicked).cast(pl.Int64),
         )
         for is_clicked in (True, False)
     ]

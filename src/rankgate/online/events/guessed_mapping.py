@@ -151,7 +151,7 @@ def guess_lines(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return toml_lines(tables, comments)
 
 
-COUNTED = ("impressions", "clicks")
+COUNT_COLUMNS = ("impressions", "clicks")
 """The columns of a table of counts by query, document and rank."""
 
 
@@ -162,4 +162,4 @@ def names_counts(names: Iterable[str]) -> bool:
     (True, False)
     """
     lowered_names = {name.lower() for name in names}
-    return lowered_names >= {*COUNTED} and "searches" not in lowered_names
+    return lowered_names >= {*COUNT_COLUMNS} and "searches" not in lowered_names

@@ -111,13 +111,15 @@ def draft_mapping(
 
 
 def _check_names(preset: str | None, columns: Mapping[str, str], kinds: Mapping[str, str]) -> None:
-    for name, known, noun in (
+    for name, allowed_names, noun in (
         *((name, FIELDS, "field") for name in columns),
         *((kind, KINDS, "kind of event") for kind in kinds.values()),
         *([(preset, PRESETS, "preset")] if preset else []),
     ):
-        if name not in known:
-            raise UsageError(f"unknown {noun} {name!r}; there are {', '.join(known)}.", code="unknown-name")
+        if name not in allowed_names:
+            raise UsageError(
+                f"unknown {noun} {name!r}; there are {', '.join(allowed_names)}.", code="unknown-name"
+            )
 
 
 def _ask_columns(
@@ -128,7 +130,7 @@ def _ask_columns(
         problem = f"no column is recognized as the query; the columns are {', '.join(names)}; name them:"
         example = "--column query=COLUMN --column action=COLUMN --column at=COLUMN --column session=COLUMN"
         raise InputError(problem, source=file.label, code="unknown-columns", suggestions=(example,))
-    for field, what in (
+    for field, description in (
         ("query", "the words of the search"),
         ("action", "the action of each row, such as search or click"),
         ("at", "the time"),
@@ -140,7 +142,7 @@ def _ask_columns(
     ):
         free_names = [name for name in names if name not in columns.values()]
         if field not in columns and free_names:
-            answer = ask(f"Which column has {what}?", ["-", *free_names], "-")
+            answer = ask(f"Which column has {description}?", ["-", *free_names], "-")
             columns |= {field: answer} if answer != "-" else {}
     if "query" not in columns:
         raise UsageError("a log has the words of searches; name their column.", code="unknown-columns")
@@ -253,9 +255,9 @@ def _add_kinds(
 
     Names mean no shown or clicked document where only records of other actions have documents.
     """
-    named = [(action, kind) for kind, names in tables.pop("kinds", {}).items() for action in names]
-    named = [*(named if preset else []), *given_kinds.items()]
-    known = {**ACTIONS, **{normalize_action(action): kind for action, kind in named}}
+    action_kinds = [(action, kind) for kind, names in tables.pop("kinds", {}).items() for action in names]
+    action_kinds = [*(action_kinds if preset else []), *given_kinds.items()]
+    kind_of_action = {**ACTIONS, **{normalize_action(action): kind for action, kind in action_kinds}}
     has_documents = any(documents for _, documents in actions.values())
     by_kind: dict[str, list[str]] = {}
     for action, (records, documents) in actions.items():
@@ -263,11 +265,11 @@ def _add_kinds(
         kind = OTHER_KIND if preset else suggested_kind(action)
         if kind in ("impression", "click") and has_documents and not documents:
             kind = OTHER_KIND
-        kind = known.get(name, kind)
-        if kind == OTHER_KIND and name not in known and ask is not None:
+        kind = kind_of_action.get(name, kind)
+        if kind == OTHER_KIND and name not in kind_of_action and ask is not None:
             kind = ask(f"What is the action {action} ({count_noun(records, 'record')})?", KINDS, OTHER_KIND)
         by_kind.setdefault(kind, []).append(action)
-    for action, kind in named:  # rare actions may be in later files
+    for action, kind in action_kinds:  # rare actions may be in later files
         if action not in actions:
             by_kind.setdefault(kind, []).append(action)
     tables["kinds"] = {kind: by_kind[kind] for kind in KINDS if kind in by_kind}

@@ -62,7 +62,10 @@ def _map_columns(table: ir.Table, mapping: LogMapping, label: str) -> ir.Table:
     action, kind = columns.text("action"), ibis.literal(mapping.kind)
     if mapping.columns.get("action"):
         name = action.lower().replace("-", "_").replace(" ", "_")
-        kinds = [(name == known, ibis.literal(known_kind)) for known, known_kind in mapping.kinds.items()]
+        kinds = [
+            (name == action_name, ibis.literal(action_kind))
+            for action_name, action_kind in mapping.kinds.items()
+        ]
         kind = ibis.cases((action.isnull(), kind.nullif("")), *kinds, else_="other")
     rank, value = columns.number("rank"), columns.number("value")
     if mapping.rank_base != 1:
@@ -114,8 +117,8 @@ def _link_searches(rows: ir.Table) -> ir.Table:
     last_at = ibis.cases((rows.is_search == 1, rows.at)).max().over(of_search)
     pause = rows.at.delta(last_at, unit="second")
     is_near = rows.visitor.notnull() & (rows.session.notnull() | (pause <= SESSION_PAUSE_SECONDS))
-    found = ibis.cases(((rows.is_search == 1) | is_near, rows.own_id.max().over(of_search)))
-    return rows.mutate(query_event_id=ibis.coalesce(rows.query_event_id, found))
+    last_search = ibis.cases(((rows.is_search == 1) | is_near, rows.own_id.max().over(of_search)))
+    return rows.mutate(query_event_id=ibis.coalesce(rows.query_event_id, last_search))
 
 
 class _Columns:
@@ -161,11 +164,11 @@ class _Columns:
         return InputError(problem, source=self._label, code="missing-column")
 
     def _joined(self, path: str) -> IbisColumn:
-        parts = [self._find(part) for part in path.split("+")]
-        if any(part is None for part in parts):
+        parts = [self._find(name) for name in path.split("+")]
+        if any(column is None for column in parts):
             return None
         texts = parts if len(parts) == 1 else map(_text, parts)
-        return reduce(lambda one, other: one.concat("\x1f", other), texts)
+        return reduce(lambda first, second: first.concat("\x1f", second), texts)
 
     def _find(self, path: str) -> IbisColumn:
         first, *steps = [path] if path in self._table.columns else path.split(".")
@@ -199,8 +202,8 @@ class _Columns:
 
     def flag(self, column: IbisColumn) -> IbisColumn:
         """A column as yes or no."""
-        words = [word for word, flag in self._mapping.flag_words.items() if flag]
-        return column > 0 if column.type().is_numeric() else _text(column).lower().isin(words)
+        true_words = [word for word, flag in self._mapping.flag_words.items() if flag]
+        return column > 0 if column.type().is_numeric() else _text(column).lower().isin(true_words)
 
     def state(self) -> IbisColumn:
         """The state of searches, from their states or their numbers of results."""
@@ -224,7 +227,7 @@ class _Columns:
             text = self.text(field).replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
             quoted = ibis.coalesce(ibis.literal('"').concat(text, '"'), "null")
             members.append(ibis.literal(f'"{name}": ').concat(quoted))
-        joined = reduce(lambda one, other: one.concat(", ", other), members)
+        joined = reduce(lambda first, second: first.concat(", ", second), members)
         return ibis.literal("{").concat(joined, "}")
 
 

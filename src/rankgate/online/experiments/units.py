@@ -373,13 +373,13 @@ def _logged_counts(log_tables: KpiTables, unit: str, start: date | None, end: da
     with_unit = with_day.filter(with_day.unit.notnull() & with_day.at.notnull())
     assigned = with_unit.filter(with_unit.variant.notnull() & _in_period(with_unit.day, start, end))
     arms = assigned.group_by("unit").aggregate(arm=assigned.variant.min(), arms=assigned.variant.nunique())
-    counted = with_unit.join(arms.filter(arms.arms == 1), "unit")
-    counted = counted.filter(_in_period(counted.day, start, end))
+    events_in_period = with_unit.join(arms.filter(arms.arms == 1), "unit")
+    events_in_period = events_in_period.filter(_in_period(events_in_period.day, start, end))
     kinds = log_tables.base.rows("SELECT DISTINCT kind FROM events ORDER BY 1")["kind"].to_list()
-    counts = {f"{kind} events": counted.count(where=counted.kind == kind) for kind in kinds}
-    counts |= {name: counted[name].count() for name in ("rank", "latency_ms", "session")}
-    grouped = counted.group_by(variant=counted.arm, day=counted.day).aggregate(
-        units=counted.unit.nunique(), **counts
+    counts = {f"{kind} events": events_in_period.count(where=events_in_period.kind == kind) for kind in kinds}
+    counts |= {name: events_in_period[name].count() for name in ("rank", "latency_ms", "session")}
+    grouped = events_in_period.group_by(variant=events_in_period.arm, day=events_in_period.day).aggregate(
+        units=events_in_period.unit.nunique(), **counts
     )
     return _collect(log_tables, grouped).unpivot(
         [*counts], index=["variant", "day", "units"], variable_name="what", value_name="count"

@@ -126,12 +126,12 @@ class _Maker:
         return self._rows[node.name]
 
     def _count(self, node: exp.Expression) -> IbisColumn:
-        counted = node.this
-        if counted is None or counted.key == "star":
+        argument = node.this
+        if argument is None or argument.key == "star":
             return self._rows.count(where=self._condition)
-        if counted.key == "distinct":
-            return self.make(counted.expressions[0]).nunique(where=self._condition)
-        return self.make(counted).count(where=self._condition)
+        if argument.key == "distinct":
+            return self.make(argument.expressions[0]).nunique(where=self._condition)
+        return self.make(argument).count(where=self._condition)
 
     def _sum(self, node: exp.Expression) -> IbisColumn:
         value = self.make(node.this)

@@ -82,33 +82,37 @@ def _segments_of_table(
         value = (value.cast("int64") if value.type().is_boolean() else value).cast("float64")
         count = value.notnull().cast("float64") if kpi.per is None else kpi.per(rows).cast("float64")
         columns |= {f"x{number}": value.fill_null(0.0), f"n{number}": count.fill_null(0.0)}
-    known = rows.select(**columns)
-    known = known.filter(known.slice.notnull() & known.unit.notnull())
-    sums = known.group_by("slice", "unit").aggregate(
-        **{name: exact_sum(known[name]) for name in known.columns if name not in ("slice", "unit")}
+    complete_rows = rows.select(**columns)
+    complete_rows = complete_rows.filter(complete_rows.slice.notnull() & complete_rows.unit.notnull())
+    sums = complete_rows.group_by("slice", "unit").aggregate(
+        **{
+            name: exact_sum(complete_rows[name])
+            for name in complete_rows.columns
+            if name not in ("slice", "unit")
+        }
     )
     moments: dict[str, Any] = {}
     for number in range(len(kpis)):
         x, n = sums[f"x{number}"], sums[f"n{number}"]
         moments |= {
             f"units{number}": n.count(where=n > 0),
-            **{f"{name}{number}": part.sum() for name, part in (("x", x), ("n", n))},
+            **{f"{name}{number}": column.sum() for name, column in (("x", x), ("n", n))},
             f"xx{number}": (x * x).sum(),
             f"nn{number}": (n * n).sum(),
             f"xn{number}": (x * n).sum(),
         }
-    wide = kpi_tables.base.rows(kpi_tables.base.text(sums.group_by("slice").aggregate(**moments)))
-    frames = [_intervals(wide, number, kpi.name, dimension) for number, kpi in enumerate(kpis)]
+    moments_table = kpi_tables.base.rows(kpi_tables.base.text(sums.group_by("slice").aggregate(**moments)))
+    frames = [_intervals(moments_table, number, kpi.name, dimension) for number, kpi in enumerate(kpis)]
     return [frame for frame in frames if len(frame)]
 
 
-def _intervals(wide: pl.DataFrame, number: int, name: str, dimension: str) -> pl.DataFrame:
+def _intervals(moments_table: pl.DataFrame, number: int, name: str, dimension: str) -> pl.DataFrame:
     """The intervals of a KPI, and the raw p that its segments do not differ."""
-    units, x, n, xx, nn, xn = (pl.col(f"{part}{number}") for part in ("units", "x", "n", "xx", "nn", "xn"))
+    units, x, n, xx, nn, xn = (pl.col(f"{name}{number}") for name in ("units", "x", "n", "xx", "nn", "xn"))
     value = x / n
     squares = xx - 2 * value * xn + value**2 * nn
     error = (units / (units - 1) * squares.clip(0.0)).sqrt() / n
-    rows = wide.filter(units >= MIN_UNITS).sort("slice")
+    rows = moments_table.filter(units >= MIN_UNITS).sort("slice")
     rows = rows.select("slice", units=units.cast(pl.Int64), value=value, error=error)
     rows = rows.with_columns(pl.when(pl.col("error") > 0).then("error"))  # none where all users are equal
     values, errors = rows.drop_nulls("error").select("value", "error").to_numpy().T

@@ -178,17 +178,17 @@ class KpiTable(Result):
     def __post_init__(self) -> None:
         KPIS.declare(  # so that values of a stored table are shown with their units
             Kpi(
-                own.name,
-                title=own.title,
-                unit=own.unit,  # type: ignore[arg-type]
-                better=own.better,  # type: ignore[arg-type]
+                own_kpi.name,
+                title=own_kpi.title,
+                unit=own_kpi.unit,  # type: ignore[arg-type]
+                better=own_kpi.better,  # type: ignore[arg-type]
                 table="searches",
                 of=_not_computed,
                 formula="",
                 made_of=(),
             )
-            for own in self.own_kpis
-            if own.name not in KPIS
+            for own_kpi in self.own_kpis
+            if own_kpi.name not in KPIS
         )
 
     def __getitem__(self, name: str) -> float | None:

@@ -130,7 +130,7 @@ class _Declaration:
         trees = {role: self.parse(role) for role in roles}
         condition = self.parse("where") if where else None
         texts = [self.text(role) for role in roles]
-        words = re.findall(r"\w+", " ".join([per, *texts, where]))
+        used_words = re.findall(r"\w+", " ".join([per, *texts, where]))
         is_share = self.column(trees[roles[0]], condition)(events()).type().is_boolean()
         for suffix, window in windows.items():
             columns = {
@@ -157,7 +157,7 @@ class _Declaration:
                     unit=self.text("unit") or ("share" if is_share else "count"),  # type: ignore[arg-type]
                     better=self.text("direction"),  # type: ignore[arg-type]
                     needs=needed_kinds(condition) if condition else (),
-                    made_of=tuple(dict.fromkeys(_SUBJECTS[word] for word in words if word in _SUBJECTS)),
+                    made_of=tuple(dict.fromkeys(_SUBJECTS[word] for word in used_words if word in _SUBJECTS)),
                     own_columns=columns,
                     window=window,
                 )
