@@ -130,7 +130,7 @@ def design_systems(
         baseline,
         candidates,
         pair_with_candidates(baseline, candidates, unequal),
-        joined_lists(baseline, candidates),
+        joined_lists(*(system.lists for system in (baseline, *candidates))),
     )
     clusters = read_clusters(system.tagged for system in scored.models)
     documents: Sequence[pl.DataFrame | None] = [None] * len(tables)

@@ -130,14 +130,17 @@ def _overlap(lists: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def joined_lists(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> pl.DataFrame:
+def joined_lists(*systems: pl.DataFrame) -> pl.DataFrame:
     """Both lists of each pair, each document with the ranks that it gained against the other list.
+
+    Args:
+        systems: ``query_id``, ``rank``, ``doc_id``, ``grade`` of the baseline, and of each candidate.
 
     Returns:
         ``pair``, the number of the candidate, and the columns of a comparison's lists.
     """
     baseline_list, *candidate_lists = (
-        system.lists.select("query_id", "rank", "doc_id", "grade") for system in (baseline, *candidates)
+        lists.select("query_id", "rank", "doc_id", "grade") for lists in systems
     )
     pairs = [(baseline_list, candidate_list) for candidate_list in candidate_lists]
     lists = [table for pair in pairs for table in pair]

@@ -225,7 +225,7 @@ def compare_pairs(
         pairs = _widen_intervals(pairs, settings.test)
     equivalence_tables = equivalence_of_pairs([pair.weighed for pair in pairs], settings.test)
     randomized = randomized_p_values([(pair.figures, pair.weighed) for pair in pairs], settings.test)
-    joined_lists = parts.joined_lists(baseline, systems)
+    joined_lists = parts.joined_lists(*(system.lists for system in (baseline, *systems)))
     lists = parts.split_pairs(joined_lists, len(pairs))
     tables = {
         "metrics": _metric_tables(pairs, p_value, settings.test),

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
-from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
+from rankgate.core.present.document_forms import query_lists_grid
+from rankgate.core.present.document_model import (
+    Document,
+    Grid,
+    ListedDocument,
+    ListPair,
+    PlainRows,
+    Table,
+    Warnings,
+    make_printable,
+)
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.layout import CrossView, View
-from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_correction
+from rankgate.core.present.number_formats import count_noun, format_correction
 from rankgate.data.query_latencies import SHARES, complete_bounds
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.comparison_columns import (
@@ -46,7 +58,6 @@ from rankgate.measurement.stats.mean_intervals import FEW
 
 if TYPE_CHECKING:
     from rankgate.core.present.document_model import Block
-    from rankgate.core.value_types import Json
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
 
 
@@ -258,18 +269,43 @@ def _equivalence_heading(result: Comparison) -> str:
 
 def side_by_side(result: Comparison, query_id: str) -> Grid:
     """Both lists of a query, rank by rank, with grades and moves."""
-    lists: dict[str, dict[int, dict[str, Json]]] = {"baseline": {}, "candidate": {}}
-    for row in result.lists.iter_rows(named=True):
-        if row["query_id"] == query_id:
-            lists[row["system"]][row["rank"]] = row
-    last_rank = max((rank for documents in lists.values() for rank in documents), default=0)
-    rows = [
-        (str(rank), *_document(lists["baseline"].get(rank)), *_document(lists["candidate"].get(rank)))
-        for rank in range(1, last_rank + 1)
-    ]
+    rows = result.lists.filter(pl.col("query_id") == query_id).iter_rows(named=True)
     baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
     header = ("rank", baseline, "grade", "", candidate, "grade", "")
-    return Grid(header, tuple(rows), frozenset({1, 3, 4, 6}))
+    return replace(query_lists_grid(list_pair(query_id, rows, (baseline, candidate))), head=header)
+
+
+def list_pair(
+    query_id: str,
+    rows: Iterable[Mapping[str, Any]],
+    names: tuple[str, str],
+    *,
+    place: str = "",
+    text: str = "",
+    change: str = "",
+    documents: Mapping[str, str] | None = None,
+    top: float = 0.0,
+) -> ListPair:
+    """Both lists of a query, rank by rank.
+
+    Args:
+        query_id: the query.
+        rows: its rows of `LISTS`.
+        names: the names of both systems.
+        place: the position of the lists on a page, for links.
+        text: the text of the query.
+        change: its values as text.
+        documents: the texts of documents, by id.
+        top: the best grade of the report.
+    """
+    lists: dict[str, dict[int, ListedDocument]] = {"baseline": {}, "candidate": {}}
+    for row in rows:
+        document, title = row["doc_id"], (documents or {}).get(row["doc_id"], "")
+        lists[row["system"]][row["rank"]] = ListedDocument(document, row["grade"], format_move(row), title)
+    baseline, candidate = lists.values()
+    last_rank = max((*baseline, *candidate), default=0)
+    ranks = tuple((rank, baseline.get(rank), candidate.get(rank)) for rank in range(1, last_rank + 1))
+    return ListPair(f"q{place}-{quote(query_id, safe='')}", query_id, text, change, names, ranks, top)
 
 
 def title(result: Comparison) -> str:
@@ -426,13 +462,6 @@ def format_move(row: Mapping[str, Any]) -> str:
         return "gone" if row["system"] == "baseline" else "new"
     ranks_gained = -row["moved"] if row["system"] == "baseline" else row["moved"]
     return f"{ranks_gained:+d}" if ranks_gained else ""
-
-
-def _document(row: dict[str, Any] | None) -> tuple[str, str, str]:
-    if row is None:
-        return "", "", ""
-    grade = UNDEFINED if row["grade"] is None else f"{row['grade']:g}"
-    return row["doc_id"], grade, format_move(row)
 
 
 def _rows(result: Comparisons) -> PlainRows:
