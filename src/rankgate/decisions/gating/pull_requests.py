@@ -16,7 +16,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json, JsonObject
+    from rankgate.core.value_types import Json
 
 _TIMEOUT, _PAGE_SIZE = 20.0, 100
 _DENIED = frozenset({401, 403, 404})
@@ -54,7 +54,7 @@ class CommentPlace:
     variable: str
     rights: str
 
-    def ask(self, method: str, path: str, params: JsonObject | None = None, body: Json = None) -> Any:  # noqa: ANN401 - JSON
+    def ask(self, method: str, path: str, body: Json = None) -> Any:  # noqa: ANN401 - JSON
         """The answer of the service.
 
         Raises:
@@ -68,7 +68,7 @@ class CommentPlace:
         if not token:
             raise _refusal(f"{self.variable} is not set; {self.rights}")
         transport = Transport(self.api, {"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT)
-        answer = request_json(transport, method, path, params or {}, body)
+        answer = request_json(transport, method, path, {}, body)
         if not isinstance(answer, Failure):
             return answer
         status = getattr(answer, "status", 0)
@@ -78,22 +78,15 @@ class CommentPlace:
         secrets.add(token)
         raise _refusal(f"{secrets.message(answer.problem)}; run the job again")
 
-    def own_comment(self, first_line: str) -> int | None:
-        """The number of the oldest comment of the token's account with this first line."""
-        for comment in self._all_comments():
-            if comment["body"].partition("\n")[0].strip() == first_line and self._is_own(comment):
-                number: int = comment["id"]
-                return number
-        return None
-
-    def _all_comments(self) -> Iterator[dict[str, Any]]:
+    def all_comments(self) -> Iterator[dict[str, Any]]:
+        """The comments, the oldest first."""
         for page in count(1):
-            comments = self.ask("GET", self.comments, {"per_page": _PAGE_SIZE, "page": page})
+            comments = self.ask("GET", f"{self.comments}?per_page={_PAGE_SIZE}&page={page}")
             yield from comments
             if len(comments) < _PAGE_SIZE:
                 return
 
-    def _is_own(self, comment: dict[str, Any]) -> bool:
+    def is_own(self, comment: dict[str, Any]) -> bool:
         """True if the token's account wrote it; the token of a workflow on GitHub has none, and is a bot."""
         author = comment.get("user") or comment.get("author") or {}
         try:
@@ -142,14 +135,15 @@ def keep_comment(body: str) -> None:
         UsageError: no pull request, no token, or the service does not take the comment.
     """
     place = find_place()
+    request = ("POST", place.comments)
     try:
-        number = place.own_comment(body.partition("\n")[0])
+        for comment in place.all_comments():
+            if comment["body"].splitlines()[:1] == body.splitlines()[:1] and place.is_own(comment):
+                request = (place.update, f"{place.comment}/{comment['id']}")
+                break
     except (AttributeError, KeyError, TypeError):
         raise _refusal(f"{place.api} does not answer with comments; check the address") from None
-    if number is None:
-        place.ask("POST", place.comments, body={"body": body})
-    else:
-        place.ask(place.update, f"{place.comment}/{number}", body={"body": body})
+    place.ask(*request, {"body": body})
 
 
 def _refusal(reason: str) -> UsageError:

@@ -23,7 +23,7 @@ from rankgate.core.present.document_model import (
 )
 from rankgate.core.present.layout import NOTICES, View
 from rankgate.core.present.number_formats import count_noun
-from rankgate.core.present.pages.page import Links, document_page
+from rankgate.core.present.pages.page import document_page
 from rankgate.data.collection import Collection
 from rankgate.data.files.own_files import find_files, known_texts, match_ids
 from rankgate.data.id_match import DO_NOT_FIT
@@ -212,7 +212,7 @@ def lists_page(paths: Sequence[str], collection: Collection) -> str:
         qrels = collection.qrels()
     texts, documents = known_texts(files)
     document = lists_document([collection.run(path) for path in runs], qrels, texts, documents)
-    return document_page(document, Links(query_text=lambda query: texts.get(query, "")))
+    return document_page(document)
 
 
 def _query_order(first: Run, second: Run | None) -> list[str]:
