@@ -242,12 +242,12 @@ def match_ids(collection: Collection, runs: Sequence[str]) -> Respelling | None:
     tables = [collection.run(path).table.select("query_id", "doc_id").unique() for path in runs]
     rules: list[str] = []
     facts: list[str] = []
-    for column, prefix, kind in (("query_id", "", "query"), ("doc_id", "doc=", "document")):
+    for column, kind in (("query_id", "query"), ("doc_id", "document")):
         for table in tables:
             match = IdMatch.from_ids(qrels.table[column], table[column])
             unmatched = kind == "query" or match.both < _FEW_DOCUMENTS * match.left
             if match.verdict == "not" and match.near and unmatched:
-                rules += [prefix + name for name in match.spelling]
+                rules.append(match.rules(kind))
                 left, right = match.near_examples[0]
                 facts.append(
                     f"{count_noun(match.near, f'{kind} id')} of judgments and runs differ only in spelling "

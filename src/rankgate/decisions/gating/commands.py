@@ -193,15 +193,14 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
 
     paths = [str(path) for path in (first, second) if path is not None]
     refuse_engine(paths)
-    runs: Sequence[str] = paths if are_runs(paths) else ()
-    if not runs and second is None and Path(first or ".").is_dir():
-        judgments, baseline, *candidates = complete_inputs(first or ".", ask if is_terminal() else None)
-        if judgments is not None:
-            return judgments, baseline, candidates[0]
-        runs = [str(path) for path in (baseline, *candidates)]
-    if not runs:
-        return first, second, None
-    show_runs(runs, "gate", options)
+    if not are_runs(paths):
+        if second is not None or not Path(first or ".").is_dir():
+            return first, second, None
+        inputs = complete_inputs(first or ".", ask if is_terminal() else None)
+        if len(inputs) == 3:  # judgments, and two systems
+            return inputs
+        paths = [*inputs]
+    show_runs(paths, "gate", options)
     raise click.exceptions.Exit(3)
 
 
@@ -366,9 +365,7 @@ def _rendered(
         body: str = load_name(f"{_COMMENT}:comment_body")(result, *of_comment)
         return body
     if form == "intoto":
-        from rankgate.decisions.gating.pull_requests import run_url
-
-        return statement(result, _read_files(result), registry.without_format(candidate), run_url())
+        return statement(result, _read_files(result), registry.without_format(candidate))
     return render(result, form, width, details=details)
 
 

@@ -99,10 +99,8 @@ def sparse_advice(collection: Collection) -> str:
     return advice if advice.startswith("sparse") else ""
 
 
-def complete_inputs(
-    folder: str, ask: Callable[[OwnInputs], tuple[str | None, ...]] | None
-) -> tuple[str | None, ...]:
-    """The arguments of a gate in a folder: judgments, None if it has none, then one or two systems.
+def complete_inputs(folder: str, ask: Callable[[OwnInputs], tuple[str, ...]] | None) -> tuple[str, ...]:
+    """The arguments of a gate in a folder: judgments and two systems; without judgments one run or two.
 
     Args:
         folder: the folder.
@@ -115,7 +113,7 @@ def complete_inputs(
     inputs = OwnInputs.find(folder)
     paths = [file.path for file in inputs.runs]
     if not inputs.judged and len(paths) == 1:
-        return None, *paths
+        return tuple(paths)
     if not paths or len(paths) + len(inputs.saved) < 2:
         raise UsageError(
             f"{folder}: a gate takes judgments, a baseline and a candidate; found {'; '.join(inputs.lines)}. "
@@ -128,15 +126,13 @@ def complete_inputs(
     commands, advice = _commands_to_copy(inputs, pairs)
     if len(pairs) == len(commands) == 1 and "--" not in commands[0]:  # a saved baseline and one run
         return inputs.judged[0].path, *pairs[0]
-    raise UsageError(
-        "\n  ".join([f"{folder}: which system is the baseline is for you to say. Found:", *inputs.lines])
-        + "\nRun the line with the system in use today first, the one that should replace it second"
-        + f" (any two of the {len(paths)} runs):\n  " * (len(paths) > 2)
-        + ":\n  " * (len(paths) <= 2)
-        + "\n  ".join(commands)
-        + advice,
-        code="missing-input",
+    any_two = f" (any two of the {len(paths)} runs)" if len(paths) > 2 else ""
+    found = [f"{folder}: which system is the baseline is for you to say. Found:", *inputs.lines]
+    first_line = (
+        f"Run the line with the system in use today first, the one that should replace it second{any_two}:"
     )
+    problem = "\n".join(["\n  ".join(found), "\n  ".join([first_line, *commands])]) + advice
+    raise UsageError(problem, code="missing-input")
 
 
 def _commands_to_copy(inputs: OwnInputs, pairs: Sequence[tuple[str, str]]) -> tuple[list[str], str]:

@@ -7,6 +7,7 @@ message.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -101,19 +102,18 @@ def find_place() -> CommentPlace:
     Raises:
         UsageError: the job is not one of GitHub or GitLab, or has no pull request.
     """
-    names = ("GITHUB_API_URL", "GITHUB_REPOSITORY", "GITHUB_REF", "CI_API_V4_URL")
-    github, repository, ref, gitlab = (os.environ.get(name, "") for name in names)
-    project, number = (os.environ.get(f"CI_MERGE_REQUEST_{name}", "") for name in ("PROJECT_ID", "IID"))
-    if github and ref.startswith("refs/pull/"):
-        issues = f"/repos/{repository}/issues"
-        comments = f"{issues}/{ref.split('/')[2]}/comments"
+    job = defaultdict(str, os.environ)
+    github, gitlab, project = job["GITHUB_API_URL"], job["CI_API_V4_URL"], job["CI_MERGE_REQUEST_PROJECT_ID"]
+    if github and job["GITHUB_REF"].startswith("refs/pull/"):
+        issues = f"/repos/{job['GITHUB_REPOSITORY']}/issues"
+        comments = f"{issues}/{job['GITHUB_REF'].split('/')[2]}/comments"
         rights = (
             "the job needs the permission pull-requests: write, and the token of a pull request from a fork "
             "only reads"
         )
         return CommentPlace(github, comments, f"{issues}/comments", "PATCH", "GITHUB_TOKEN", rights)
     if gitlab and project:
-        notes = f"/projects/{project}/merge_requests/{number}/notes"
+        notes = f"/projects/{project}/merge_requests/{job['CI_MERGE_REQUEST_IID']}/notes"
         rights = (
             "GITLAB_TOKEN takes a project access token with the scope api and the role Reporter; forks have "
             "no protected variables"
