@@ -158,21 +158,22 @@ def _read_named_file(path: Path) -> list[OwnFile]:
 
 def _guess(path: Path) -> ColumnGuess | None:
     """The guess of a table's columns as judgments, or as a run where its numbers are no grades."""
-    guesses: dict[InputKind, ColumnGuess] = {}
-    kinds: tuple[InputKind, ...] = ("qrels", "run")
-    for kind in kinds:
-        try:
-            contents_of(path, as_=kind)
-        except GuessError as error:
-            guesses[kind] = error.guess
-        except (RankgateError, OSError):
-            continue
-    judged, ranked = guesses.get("qrels"), guesses.get("run")
+    judged, ranked = _guess_as(path, "qrels"), _guess_as(path, "run")
     if judged is None or ranked is None:
         return judged or ranked
     is_run = UNKNOWN not in ranked.columns.values()
     is_judged = UNKNOWN not in judged.columns.values() and (not is_run or _holds_grades(path, judged))
     return judged if is_judged or not is_run else ranked
+
+
+def _guess_as(path: Path, kind: InputKind) -> ColumnGuess | None:
+    try:
+        contents_of(path, as_=kind)
+    except GuessError as error:
+        return error.guess
+    except (RankgateError, OSError):
+        pass
+    return None
 
 
 def _holds_grades(path: Path, guess: ColumnGuess) -> bool:
@@ -184,6 +185,13 @@ def _holds_grades(path: Path, guess: ColumnGuess) -> bool:
     except RankgateError:
         return False
     return bool((grades == grades.round()).all()) and grades.n_unique() <= _MAX_GRADES
+
+
+def judgments_and_runs(files: Sequence[OwnFile]) -> tuple[list[OwnFile], list[OwnFile]]:
+    """The files with judgments, those with judgments alone if there are any, and the files with a run."""
+    judged = [file for file in files if file.has_judgments]
+    runs = [file for file in files if file.has_run]
+    return [file for file in judged if not file.has_run] or judged, runs
 
 
 def known_texts(files: Sequence[OwnFile]) -> tuple[dict[str, str], dict[str, str]]:

@@ -40,7 +40,6 @@ from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.markup_tables import escape_markdown
 from rankgate.core.present.text_tables import WIDTH
 from rankgate.core.present.write_results import FORMS
-from rankgate.core.present.write_results import FORMS as CHECK_FORMS
 from rankgate.data.formats import registry
 from rankgate.data.score_parts import Need
 from rankgate.decisions.comparison import commands as comparing
@@ -408,9 +407,9 @@ def _self_check(
         UsageError: a form that it does not have; scores; something is not given.
     """
     form, output = form_and_output
-    if form not in CHECK_FORMS:
+    if form not in FORMS:
         raise UsageError(
-            f"a self-check has no format {form}; it has {', '.join(CHECK_FORMS)}.", code="conflicting-options"
+            f"a self-check has no format {form}; it has {', '.join(FORMS)}.", code="conflicting-options"
         )
     if isinstance(collection, Scores):
         raise VALUE_SUPPLY.error("--self-check", Need("lists"))

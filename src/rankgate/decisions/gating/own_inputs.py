@@ -16,7 +16,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.collection import FILE, Collection
 from rankgate.data.file_contents import FileContents
-from rankgate.data.files.own_files import OwnFile, find_files, match_ids
+from rankgate.data.files.own_files import OwnFile, find_files, judgments_and_runs, match_ids
 from rankgate.decisions.gating.saved.saved_baselines import FOLDER, list_baselines
 from rankgate.measurement.description.description import summarise_judgments
 
@@ -51,10 +51,7 @@ class OwnInputs:
             InputError: the collection's file of the folder, or a saved baseline, cannot be read.
             UsageError: too many files.
         """
-        files = find_files([folder])
-        judged = [file for file in files if file.has_judgments]
-        judged = [file for file in judged if not file.has_run] or judged
-        runs = [file for file in files if file.has_run]
+        judged, runs = judgments_and_runs(find_files([folder]))
         if Path(folder, FILE).is_file():
             source = str(Collection.of(folder).judgments)
             judged = [OwnFile(folder, FileContents())]

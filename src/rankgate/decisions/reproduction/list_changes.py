@@ -25,7 +25,7 @@ from rankgate.core.present.layout import NOTICES, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.pages.page import document_page
 from rankgate.data.collection import Collection
-from rankgate.data.files.own_files import find_files, known_texts, match_ids
+from rankgate.data.files.own_files import find_files, judgments_and_runs, known_texts, match_ids
 from rankgate.data.id_match import DO_NOT_FIT
 from rankgate.decisions.comparison.comparison_tables import joined_lists, split_pairs
 from rankgate.decisions.comparison.documents.comparison_document import list_pair
@@ -46,7 +46,6 @@ MIN_QUERIES = 10
 
 _SHOWN_DEPTH = 10
 _SHOWN_QUERIES = 200  # of all pairs of runs together
-_LARGEST_FIRST = ", the largest change first"
 _GRADES = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 _MOVES = "Moved: ranks from the first list to the second; +2 is two ranks higher in the second list."
 _RATE = "rankgate rate pool.csv -o ratings.jsonl\nrankgate resolve ratings.jsonl -o judgments.csv\n"
@@ -151,12 +150,14 @@ def lists_document(
     tables = [_first_documents(run, grades) for run in runs]
     tables += [] if others else [tables[0].clear()]
     pairs = split_pairs(joined_lists(*tables), len(tables) - 1)
+    similarities = [rank_similarity(first, other) for other in others]
     sections = []
-    for place, (rows, other) in enumerate(zip_longest(pairs, others)):
-        name, title, order_text = "", first.name, ""
-        if other is not None:
-            name, title, order_text = other.name, f"{other.name} beside {first.name}", _LARGEST_FIRST
-        order = _query_order(first, other)
+    for place, (rows, similarity) in enumerate(zip_longest(pairs, similarities)):
+        name, title, order_text, changed = "", first.name, "", []
+        if similarity is not None:
+            name, order_text = similarity.second, ", the largest change first"
+            title, changed = f"{name} beside {first.name}", similarity.changes["query_id"].to_list()
+        order = [*changed, *sorted({*rows["query_id"]} - {*changed})]  # queries of one run alone are last
         rows_by_query = _with_moves(rows).rows_by_key("query_id", named=True, include_key=True)
         query_pairs = tuple(
             list_pair(
@@ -174,7 +175,7 @@ def lists_document(
         heading = f"{len(query_pairs):,} of {count_noun(len(order), 'query')}{order_text}"
         blocks = nonempty_blocks((_MOVES if others else "", QueryLists(heading, query_pairs)))
         sections.append(Section(f"lists-{place}", title, blocks, name or first.name))
-    lead = [rank_similarity(first, others[0]).change_sentence] if len(others) == 1 else []
+    lead = [similarity.change_sentence for similarity in similarities if len(others) == 1]
     lead.append(
         "A dash means unjudged." if len(grades) else "There are no judgments, so there are no grades."
     )
@@ -194,33 +195,24 @@ def lists_page(paths: Sequence[str], collection: Collection) -> str:
         UsageError: no file has a run.
     """
     files = find_files(paths)
-    runs = [file.path for file in files if file.has_run]
+    judged, files_with_runs = judgments_and_runs(files)
+    runs = [file.path for file in files_with_runs]
     if not runs:
         raise UsageError(
             f"no run in {', '.join(paths)}; rankgate describe FILE shows what a file holds.",
             code="missing-input",
         )
-    judged = [file for file in files if file.has_judgments]
-    judgments = next((file for file in judged if not file.has_run), next(iter(judged), None))
     qrels = None
-    if judgments is not None:
-        collection = collection.filled(Collection(judgments.path))
+    if judged:
+        collection = collection.filled(Collection(judged[0].path))
         if ids := match_ids(collection, runs):
             raise InputError(
-                f"{ids.fact}; match them with --ids {ids.rules}.", source=judgments.path, code=DO_NOT_FIT
+                f"{ids.fact}; match them with --ids {ids.rules}.", source=judged[0].path, code=DO_NOT_FIT
             )
         qrels = collection.qrels()
     texts, documents = known_texts(files)
     document = lists_document([collection.run(path) for path in runs], qrels, texts, documents)
     return document_page(document)
-
-
-def _query_order(first: Run, second: Run | None) -> list[str]:
-    """The queries of both runs, the largest change first; those of one run alone come last."""
-    if second is None:
-        return sorted({*first.table["query_id"]})
-    changed = rank_similarity(first, second).changes["query_id"].to_list()
-    return [*changed, *sorted({*first.table["query_id"], *second.table["query_id"]} - {*changed})]
 
 
 def _first_documents(run: Run, grades: pl.DataFrame) -> pl.DataFrame:
