@@ -188,18 +188,17 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
     """
     from rankgate.decisions.gating.own_inputs import complete_inputs, refuse_engine
     from rankgate.decisions.gating.question_commands import ask, is_terminal
-    from rankgate.decisions.reproduction.unlabelled_runs import are_runs, show_runs
+    from rankgate.decisions.reproduction.unlabelled_runs import show_if_runs, show_runs
 
     paths = [str(path) for path in (first, second) if path is not None]
     refuse_engine(paths)
-    if not are_runs(paths):
+    if not show_if_runs(paths, "gate", options):
         if second is not None or not Path(first or ".").is_dir():
             return first, second, None
         inputs = complete_inputs(first or ".", ask if is_terminal() else None)
         if len(inputs) == 3:  # judgments, and two systems
             return inputs
-        paths = [*inputs]
-    show_runs(paths, "gate", options)
+        show_runs(inputs, "gate", options)
     raise click.exceptions.Exit(3)
 
 

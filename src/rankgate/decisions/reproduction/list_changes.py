@@ -131,10 +131,7 @@ def one_run_document(run: Run, run_path: str) -> Document:
 
 
 def lists_document(
-    runs: Sequence[Run],
-    qrels: Qrels | None = None,
-    texts: Mapping[str, str] | None = None,
-    documents: Mapping[str, str] | None = None,
+    runs: Sequence[Run], qrels: Qrels | None, texts: Mapping[str, str], documents: Mapping[str, str]
 ) -> Document:
     """The lists of all queries, those of each further run beside those of the first one.
 
@@ -165,7 +162,7 @@ def lists_document(
                 rows_by_query[query],
                 (first.name, name),
                 place=str(place),
-                text=(texts or {}).get(query, ""),
+                text=texts.get(query, ""),
                 change=_new_documents(rows_by_query[query]),
                 documents=documents,
                 top=best,

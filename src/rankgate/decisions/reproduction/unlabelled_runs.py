@@ -20,16 +20,21 @@ from rankgate.decisions.reproduction.list_changes import changes_document, lists
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 
 
-def are_runs(paths: Sequence[str]) -> bool:
-    """True if each path is a file, or a folder, that holds a run and no judgments.
+def show_if_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> bool:
+    """Show the runs if each path is a file, or a folder, that holds a run and no judgments.
 
-    Raises:
-        InputError: one of several files cannot be read.
+    Arguments and errors are those of `show_runs`.
+
+    Returns:
+        True if they are runs, and were shown.
     """
     if not paths or not all(Path(path).exists() and Path(path).suffix != ".toml" for path in paths):
         return False
     files = [find_files([path]) for path in paths]
-    return all(len(found) == 1 and found[0].has_run and not found[0].has_judgments for found in files)
+    if not all(len(found) == 1 and found[0].has_run and not found[0].has_judgments for found in files):
+        return False
+    show_runs(paths, verb, options)
+    return True
 
 
 def show_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> None:
