@@ -18,6 +18,7 @@ from rankgate.core.present.document_model import (
     Document,
     QueryLists,
     Section,
+    list_pair,
     make_document,
     nonempty_blocks,
 )
@@ -27,10 +28,8 @@ from rankgate.core.present.pages.page import document_page
 from rankgate.data.collection import Collection
 from rankgate.data.files.own_files import find_files, judgments_and_runs, known_texts, match_ids
 from rankgate.data.id_match import DO_NOT_FIT
-from rankgate.decisions.comparison.comparison_tables import joined_lists, split_pairs
-from rankgate.decisions.comparison.documents.comparison_document import list_pair
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
-from rankgate.measurement.scoring.alignment.top_documents import rank_run
+from rankgate.measurement.scoring.alignment.top_documents import joined_lists, rank_run, split_pairs
 from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
@@ -150,7 +149,8 @@ def lists_document(
     similarities = [rank_similarity(first, other) for other in others]
     sections = []
     for place, (rows, similarity) in enumerate(zip_longest(pairs, similarities)):
-        name, title, order_text, changed = "", first.name, "", []
+        name, title, order_text = "", first.name, ""
+        changed: list[str] = []
         if similarity is not None:
             name, order_text = similarity.second, ", the largest change first"
             title, changed = f"{name} beside {first.name}", similarity.changes["query_id"].to_list()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -17,11 +16,10 @@ from rankgate.core.present.document_forms import query_lists_grid
 from rankgate.core.present.document_model import (
     Document,
     Grid,
-    ListedDocument,
-    ListPair,
     PlainRows,
     Table,
     Warnings,
+    list_pair,
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
@@ -275,39 +273,6 @@ def side_by_side(result: Comparison, query_id: str) -> Grid:
     return replace(query_lists_grid(list_pair(query_id, rows, (baseline, candidate))), head=header)
 
 
-def list_pair(
-    query_id: str,
-    rows: Iterable[Mapping[str, Any]],
-    names: tuple[str, str],
-    *,
-    place: str = "",
-    text: str = "",
-    change: str = "",
-    documents: Mapping[str, str] | None = None,
-    top: float = 0.0,
-) -> ListPair:
-    """Both lists of a query, rank by rank.
-
-    Args:
-        query_id: the query.
-        rows: its rows of `LISTS`.
-        names: the names of both systems.
-        place: the position of the lists on a page, for links.
-        text: the text of the query.
-        change: its values as text.
-        documents: the texts of documents, by id.
-        top: the best grade of the report.
-    """
-    lists: dict[str, dict[int, ListedDocument]] = {"baseline": {}, "candidate": {}}
-    for row in rows:
-        document, title = row["doc_id"], (documents or {}).get(row["doc_id"], "")
-        lists[row["system"]][row["rank"]] = ListedDocument(document, row["grade"], format_move(row), title)
-    baseline, candidate = lists.values()
-    last_rank = max((*baseline, *candidate), default=0)
-    ranks = tuple((rank, baseline.get(rank), candidate.get(rank)) for rank in range(1, last_rank + 1))
-    return ListPair(f"q{place}-{quote(query_id, safe='')}", query_id, text, change, names, ranks, top)
-
-
 def title(result: Comparison) -> str:
     """The title: both systems, the judgments and the convention."""
     convention = result.convention
@@ -447,21 +412,6 @@ def _excluded_grid(result: Comparison) -> Grid:
         queries=pl.len(), examples=pl.col("query_id").head(3)
     )
     return _REASONS.grid(reasons, keys=2)
-
-
-def format_move(row: Mapping[str, Any]) -> str:
-    """The ranks that a document rises from the baseline to the candidate, as text.
-
-    >>> [format_move({"system": side, "moved": n})
-    ...  for side, n in (("baseline", -2), ("candidate", 2))]
-    ['+2', '+2']
-    >>> [format_move({"system": side, "moved": None}) for side in ("baseline", "candidate")]
-    ['gone', 'new']
-    """
-    if row["moved"] is None:
-        return "gone" if row["system"] == "baseline" else "new"
-    ranks_gained = -row["moved"] if row["system"] == "baseline" else row["moved"]
-    return f"{ranks_gained:+d}" if ranks_gained else ""
 
 
 def _rows(result: Comparisons) -> PlainRows:

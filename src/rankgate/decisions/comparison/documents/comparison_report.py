@@ -25,6 +25,7 @@ from rankgate.core.present.document_model import (
     QueryLists,
     Section,
     Table,
+    list_pair,
     nonempty_blocks,
 )
 from rankgate.core.present.number_formats import (
@@ -195,7 +196,7 @@ class _QueryLists:
         before, after = format_decimal(row["baseline"]), format_decimal(row["candidate"])
         change = f"{before} → {after} ({format_signed(row['delta'])})"
         names = (self.result.baseline.name, self.result.candidate.name)
-        pair = comparison_document.list_pair(
+        pair = list_pair(
             query,
             rows_by_query.get(query, ()),
             names,

@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.document_model import list_pair
 from rankgate.core.present.pages.page_parts import lists_html
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.decisions.comparison.comparison import Comparisons
-from rankgate.decisions.comparison.documents.comparison_document import list_pair
 from rankgate.decisions.gating.verdict import Verdict
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.scoring import CONVENTIONS, Convention
