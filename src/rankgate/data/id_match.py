@@ -197,8 +197,12 @@ class IdMatch:
         """The line to copy for near fits, without a point at the end."""
         if not self.near:
             return "check whether both belong together and use the same ids"
+        return f"match them with {_line(self.rules(kind))}"
+
+    def rules(self, kind: str) -> str:
+        """The spellings of near fits, as ``--ids`` takes them."""
         prefix = "" if kind in ("query", "user") else "doc="
-        return f"match them with {_line(','.join(prefix + name for name in self.spelling))}"
+        return ",".join(prefix + name for name in self.spelling)
 
     def error(self, kind: str, left_table: str, right_table: str, source: str) -> InputError:
         """The error for ids that do not fit; arguments as in `sentence`, and the label of the source."""

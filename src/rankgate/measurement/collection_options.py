@@ -53,7 +53,7 @@ def of_collection(
     def decorate(function: Command) -> Command:
         @functools.wraps(function)
         def with_collection(
-            *args: Any, qrels: Any, store: str | None, project: str | None, **options: Any
+            *args: Any, store: str | None, project: str | None, qrels: Any = None, **options: Any
         ) -> object:
             collection_options = {name: options.pop(name) for name in _STATED_NAMES}
             run_options = {name: options.pop(name) for name in _RUN_NAMES}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 import webbrowser
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 import click
 
@@ -20,9 +19,8 @@ def open_page(page: str) -> None:
     Args:
         page: HTML that loads nothing.
     """
-    handle, path = tempfile.mkstemp(prefix="rankgate-", suffix=".html")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with NamedTemporaryFile("w", encoding="utf-8", prefix="rankgate-", suffix=".html", delete=False) as file:
         file.write(page)
-    address = Path(path).as_uri()
+    address = Path(file.name).as_uri()
     is_open = sys.stderr.isatty() and webbrowser.open(address)
     click.echo(f"page: {address}" + ("" if is_open else " (not opened; open it in a browser)"), err=True)

@@ -10,9 +10,10 @@ Before it come the grids: tables of texts that become text, Markdown or LaTeX.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any, Protocol, Self
+from urllib.parse import quote
 
 from rankgate.core.frozen import dataclass
 
@@ -243,6 +244,54 @@ class ListPair:
     names: tuple[str, str]
     ranks: tuple[tuple[int, ListedDocument | None, ListedDocument | None], ...]
     top: float
+
+
+def format_move(row: Mapping[str, Any]) -> str:
+    """The ranks that a document rises from the baseline to the candidate, as text.
+
+    >>> [format_move({"system": side, "moved": n})
+    ...  for side, n in (("baseline", -2), ("candidate", 2))]
+    ['+2', '+2']
+    >>> [format_move({"system": side, "moved": None}) for side in ("baseline", "candidate")]
+    ['gone', 'new']
+    """
+    if row["moved"] is None:
+        return "gone" if row["system"] == "baseline" else "new"
+    ranks_gained = -row["moved"] if row["system"] == "baseline" else row["moved"]
+    return f"{ranks_gained:+d}" if ranks_gained else ""
+
+
+def list_pair(
+    query_id: str,
+    rows: Iterable[Mapping[str, Any]],
+    names: tuple[str, str],
+    *,
+    place: str = "",
+    text: str = "",
+    change: str = "",
+    documents: Mapping[str, str] | None = None,
+    top: float = 0.0,
+) -> ListPair:
+    """Both lists of a query, rank by rank.
+
+    Args:
+        query_id: the query.
+        rows: its rows: `system` (baseline or candidate), `rank`, `doc_id`, `grade`, `moved`.
+        names: the names of both systems.
+        place: the position of the lists on a page, for links.
+        text: the text of the query.
+        change: its values as text.
+        documents: the texts of documents, by id.
+        top: the best grade of the report.
+    """
+    lists: dict[str, dict[int, ListedDocument]] = {"baseline": {}, "candidate": {}}
+    for row in rows:
+        document, title = row["doc_id"], (documents or {}).get(row["doc_id"], "")
+        lists[row["system"]][row["rank"]] = ListedDocument(document, row["grade"], format_move(row), title)
+    baseline, candidate = lists.values()
+    last_rank = max((*baseline, *candidate), default=0)
+    ranks = tuple((rank, baseline.get(rank), candidate.get(rank)) for rank in range(1, last_rank + 1))
+    return ListPair(f"q{place}-{quote(query_id, safe='')}", query_id, text, change, names, ranks, top)
 
 
 @dataclass(frozen=True)

@@ -116,9 +116,13 @@ def render_result(result: WritableResult, form: str, width: int = WIDTH, **optio
     if form == "json":
         values: dict[str, Json] = result.to_dict(**options)
         return to_json(values)
+    return render_document(result.document(**options), form, width)
+
+
+def render_document(document: Document, form: str, width: int = WIDTH) -> str:
+    """A document in one of `FORMS` but JSON, ending with a newline."""
     from rankgate.core.present import document_forms as forms  # JSON does not need it
 
-    document = result.document(**options)
     if form == "text":
         return forms.render_text(document, width)
     if form == "html":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import field
@@ -15,7 +14,7 @@ import numpy as np
 
 from rankgate.core.errors import require
 from rankgate.core.frozen import dataclass
-from rankgate.data.text.text_values import normalize_text
+from rankgate.data.text.near_duplicates import text_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from rankgate.core.arrays import Flags
 
 
-_WORD = re.compile(r"\w+")
 _GRAM_LENGTH = 5  # consecutive words that candidates share
 _MIN_MATCH_LENGTH = 3  # consecutive words that count as the same text
 _MAX_DOCUMENTS = 50  # a gram in more documents than this carries no information
@@ -43,9 +41,7 @@ class Texts:
     @classmethod
     def from_texts(cls, texts: Mapping[str, str]) -> Texts:
         """Build documents from texts, which are normalised first; each word is stored once."""
-        return cls(
-            {doc: tuple(map(intern, _WORD.findall(normalize_text(text)))) for doc, text in texts.items()}
-        )
+        return cls({doc: tuple(map(intern, text_words(text))) for doc, text in texts.items()})
 
     @cached_property
     def equal(self) -> Mapping[tuple[str, ...], tuple[str, ...]]:

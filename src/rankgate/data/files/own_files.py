@@ -7,8 +7,8 @@ being confirmed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -100,23 +100,17 @@ def find_files(paths: Iterable[str | Path]) -> list[OwnFile]:
     return files
 
 
-def _look_into(path: Path, levels: int) -> Iterator[OwnFile]:
-    if not path.is_dir():
-        yield from _read_file(path)
-        return
-    names = sorted(child for child in path.iterdir() if _could_hold_data(child))
-    if len(names) > MAX_FILES:
-        whole_table = list(_read_file(path))
-        if not whole_table:
-            problem = f"{path}: {len(names):,} files, too many to look into; name the files."
-            raise UsageError(problem, code="missing-input")
-        yield from whole_table
-        return
-    files = [file for child in names for file in (_look_into(child, levels - 1) if levels else ())]
-    if _are_answers(files) and (whole_table := list(_read_file(path))):
-        yield from whole_table
-    else:
-        yield from files
+def _look_into(path: Path, levels: int) -> list[OwnFile]:
+    children = sorted(filter(_could_hold_data, path.iterdir())) if path.is_dir() else []
+    has_too_many = len(children) > MAX_FILES
+    files: list[OwnFile] = []
+    if levels and not has_too_many:
+        files = [file for child in children for file in _look_into(child, levels - 1)]
+    whole_table = _read_file(path) if _are_answers(files) else []
+    if has_too_many and not whole_table:
+        problem = f"{path}: {len(children):,} files, too many to look into; name the files."
+        raise UsageError(problem, code="missing-input")
+    return whole_table or files
 
 
 def _could_hold_data(path: Path) -> bool:
@@ -137,13 +131,15 @@ def _are_answers(files: Sequence[OwnFile]) -> bool:
     )
 
 
-def _read_file(path: Path) -> Iterator[OwnFile]:
+def _read_file(path: Path) -> list[OwnFile]:
     """The file, if it can be read and holds something that is looked for."""
-    with suppress(RankgateError, OSError):
-        yield from _read_named_file(path)
+    try:
+        return _read_named_file(path)
+    except (RankgateError, OSError):
+        return []
 
 
-def _read_named_file(path: Path) -> Iterator[OwnFile]:
+def _read_named_file(path: Path) -> list[OwnFile]:
     """The file, if it holds something that is looked for.
 
     Raises:
@@ -154,30 +150,30 @@ def _read_named_file(path: Path) -> Iterator[OwnFile]:
         if contents.qrels or len(contents.runs) == 1:
             _ = [run.table.height for run in contents.runs]  # rows with faults are found by reading them
     except GuessError:
-        if (guess := _guess(path)) is not None:
-            yield OwnFile(str(path), FileContents(), guess)
-        return
-    if contents.qrels or contents.runs or contents.queries is not None or contents.documents is not None:
-        yield OwnFile(str(path), contents)
+        guess = _guess(path)
+        return [] if guess is None else [OwnFile(str(path), FileContents(), guess)]
+    has_texts = contents.queries is not None or contents.documents is not None
+    return [OwnFile(str(path), contents)] if contents.qrels or contents.runs or has_texts else []
 
 
 def _guess(path: Path) -> ColumnGuess | None:
     """The guess of a table's columns as judgments, or as a run where its numbers are no grades."""
-    guesses: dict[InputKind, ColumnGuess] = {}
-    kinds: tuple[InputKind, ...] = ("qrels", "run")
-    for kind in kinds:
-        try:
-            contents_of(path, as_=kind)
-        except GuessError as error:
-            guesses[kind] = error.guess
-        except (RankgateError, OSError):
-            continue
-    judged, ranked = guesses.get("qrels"), guesses.get("run")
+    judged, ranked = _guess_as(path, "qrels"), _guess_as(path, "run")
     if judged is None or ranked is None:
         return judged or ranked
     is_run = UNKNOWN not in ranked.columns.values()
     is_judged = UNKNOWN not in judged.columns.values() and (not is_run or _holds_grades(path, judged))
     return judged if is_judged or not is_run else ranked
+
+
+def _guess_as(path: Path, kind: InputKind) -> ColumnGuess | None:
+    try:
+        contents_of(path, as_=kind)
+    except GuessError as error:
+        return error.guess
+    except (RankgateError, OSError):
+        pass
+    return None
 
 
 def _holds_grades(path: Path, guess: ColumnGuess) -> bool:
@@ -191,15 +187,20 @@ def _holds_grades(path: Path, guess: ColumnGuess) -> bool:
     return bool((grades == grades.round()).all()) and grades.n_unique() <= _MAX_GRADES
 
 
+def judgments_and_runs(files: Sequence[OwnFile]) -> tuple[list[OwnFile], list[OwnFile]]:
+    """The files with judgments, those with judgments alone if there are any, and the files with a run."""
+    judged = [file for file in files if file.has_judgments]
+    runs = [file for file in files if file.has_run]
+    return [file for file in judged if not file.has_run] or judged, runs
+
+
 def known_texts(files: Sequence[OwnFile]) -> tuple[dict[str, str], dict[str, str]]:
     """The texts of queries, and of documents, in some files and in those beside their runs, by id."""
     queries: dict[str, str] = {}
     documents: dict[str, str] = {}
-    beside_runs = [Path(file.path + FIELDS_SUFFIX) for file in files if file.has_run]
-    for contents in [
-        *(file.contents for file in files),
-        *(found.contents for path in beside_runs if path.is_file() for found in _read_file(path)),
-    ]:
+    beside_runs = [_read_file(Path(file.path + FIELDS_SUFFIX)) for file in files if file.has_run]
+    for file in chain(files, *beside_runs):
+        contents = file.contents
         if contents.queries is not None and "text" in contents.queries.columns:
             queries |= dict(contents.queries.select("query_id", "text").drop_nulls().iter_rows())
         if contents.documents is not None:
@@ -249,12 +250,12 @@ def match_ids(collection: Collection, runs: Sequence[str]) -> Respelling | None:
     tables = [collection.run(path).table.select("query_id", "doc_id").unique() for path in runs]
     rules: list[str] = []
     facts: list[str] = []
-    for column, prefix, kind in (("query_id", "", "query"), ("doc_id", "doc=", "document")):
+    for column, kind in (("query_id", "query"), ("doc_id", "document")):
         for table in tables:
             match = IdMatch.from_ids(qrels.table[column], table[column])
             unmatched = kind == "query" or match.both < _FEW_DOCUMENTS * match.left
             if match.verdict == "not" and match.near and unmatched:
-                rules += [prefix + name for name in match.spelling]
+                rules.append(match.rules(kind))
                 left, right = match.near_examples[0]
                 facts.append(
                     f"{count_noun(match.near, f'{kind} id')} of judgments and runs differ only in spelling "

@@ -172,11 +172,9 @@ def _show_unlabelled(function: Command) -> Command:
     @functools.wraps(function)
     def with_labels(*args: Any, qrels: Any, baseline: Any, candidates: Any, **options: Any) -> object:
         if qrels and baseline and not candidates and not (options["scores"] or options["project"]):
-            from rankgate.decisions.reproduction.unlabelled_runs import are_runs, show_runs
+            from rankgate.decisions.reproduction.unlabelled_runs import show_if_runs
 
-            paths = [str(qrels), str(baseline)]
-            if are_runs(paths):
-                show_runs(paths, "compare", options)
+            if show_if_runs([str(qrels), str(baseline)], "compare", options):
                 return None
         return function(*args, qrels=qrels, baseline=baseline, candidates=candidates, **options)
 

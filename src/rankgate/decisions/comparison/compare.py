@@ -28,7 +28,7 @@ from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.data.spark_tables import any_on_spark, run_on_spark
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.comparison_checks import missing_input_error
-from rankgate.decisions.comparison.comparison_tables import joined_lists, query_tables
+from rankgate.decisions.comparison.comparison_tables import query_tables
 from rankgate.decisions.comparison.design import Design
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.list_metrics import ComparedLists, ListTotals, with_list_totals
@@ -42,7 +42,11 @@ from rankgate.measurement.evaluation.model_judgments import ModelJudgments, scor
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
-from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again, rename_duplicates
+from rankgate.measurement.scoring.alignment.top_documents import (
+    joined_lists,
+    refuse_baseline_again,
+    rename_duplicates,
+)
 from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
@@ -130,7 +134,7 @@ def design_systems(
         baseline,
         candidates,
         pair_with_candidates(baseline, candidates, unequal),
-        joined_lists(baseline, candidates),
+        joined_lists(*(system.lists for system in (baseline, *candidates))),
     )
     clusters = read_clusters(system.tagged for system in scored.models)
     documents: Sequence[pl.DataFrame | None] = [None] * len(tables)

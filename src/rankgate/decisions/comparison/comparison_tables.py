@@ -27,7 +27,7 @@ from rankgate.data.query_latencies import bounds_row, latency_bounds, query_late
 from rankgate.decisions.comparison.comparison_columns import LATENCY
 from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.evaluation.scored_system import Scorer
-from rankgate.measurement.scoring.alignment.top_documents import rename_duplicates
+from rankgate.measurement.scoring.alignment.top_documents import number_pairs, rename_duplicates, split_pairs
 from rankgate.measurement.stats.paired_tests import TIE
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def query_tables(
     judged_of_baseline, *judged_of_candidates = (
         system.queries.select("query_id", "judged") for system in (baseline, *candidates)
     )
-    judged_shares = pl.concat(judged_of_candidates).insert_column(0, _pairs_of(judged_of_candidates))
+    judged_shares = pl.concat(judged_of_candidates).insert_column(0, number_pairs(judged_of_candidates))
     for details, keys in (
         (judged_of_baseline.rename({"judged": "judged_baseline"}), ["query_id"]),
         (judged_shares.rename({"judged": "judged_candidate"}), ["pair", "query_id"]),
@@ -97,18 +97,6 @@ def _value_rows(pair: int, values: PairedValues) -> pl.DataFrame:
     )
 
 
-def _pairs_of(tables: Sequence[pl.DataFrame]) -> pl.Series:
-    """The number of the pair of each row of tables, one table for each pair."""
-    return pl.Series("pair", np.repeat(np.arange(len(tables), dtype=np.uint32), [*map(len, tables)]))
-
-
-def split_pairs(table: pl.DataFrame, count: int) -> list[pl.DataFrame]:
-    """The rows of each pair of systems, from a table that is sorted by its column ``pair``."""
-    ends = np.searchsorted(table["pair"].to_numpy(), np.arange(count), side="right").tolist()
-    rows = table.drop("pair")
-    return [rows.slice(begin, end - begin) for begin, end in zip([0, *ends], ends, strict=False)]
-
-
 def tag_table(*systems: ScoredRun) -> pl.DataFrame:
     """``query_id`` and the tags of all queries; the first system with a tag decides."""
     table = systems[0].tagged
@@ -130,39 +118,6 @@ def _overlap(lists: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def joined_lists(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> pl.DataFrame:
-    """Both lists of each pair, each document with the ranks that it gained against the other list.
-
-    Returns:
-        ``pair``, the number of the candidate, and the columns of a comparison's lists.
-    """
-    baseline_list, *candidate_lists = (
-        system.lists.select("query_id", "rank", "doc_id", "grade") for system in (baseline, *candidates)
-    )
-    pairs = [(baseline_list, candidate_list) for candidate_list in candidate_lists]
-    lists = [table for pair in pairs for table in pair]
-    other_lists = [table for pair in pairs for table in reversed(pair)]
-    # a list has the number 2·pair for the baseline, 2·pair + 1 for the candidate
-    rows, other_rows = (
-        pl.concat(tables).with_columns(list=_pairs_of(tables)) for tables in (lists, other_lists)
-    )
-    list_number = pl.col("list")
-    return rows.join(
-        other_rows.select("list", "query_id", "doc_id", other_rank="rank"),
-        on=["list", "query_id", "doc_id"],
-        how="left",
-        maintain_order="left",
-    ).select(
-        "query_id",
-        pl.when(list_number % 2 == 0).then(pl.lit("baseline")).otherwise(pl.lit("candidate")).alias("system"),
-        "rank",
-        "doc_id",
-        "grade",
-        moved=pl.col("other_rank") - pl.col("rank"),
-        pair=list_number // 2,
-    )
-
-
 def latency_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
     """Quantiles of latency by system; no row for a system without latencies."""
     rows = []
@@ -178,7 +133,7 @@ def latency_table(baseline: ScoredRun, candidate: ScoredRun) -> pl.DataFrame:
 def state_tables(baseline: ScoredRun, candidates: Sequence[ScoredRun]) -> list[pl.DataFrame]:
     """Count the queries by system and state, for each pair."""
     states = [system.queries.select("state") for system in (baseline, *candidates)]
-    counts = pl.concat(states).insert_column(0, _pairs_of(states)).group_by("pair", "state")
+    counts = pl.concat(states).insert_column(0, number_pairs(states)).group_by("pair", "state")
     table = counts.agg(queries=pl.len().cast(pl.Int64)).sort("pair", "state")
     system = pl.when(pl.col("pair") == 0).then(pl.lit("baseline")).otherwise(pl.lit("candidate"))
     baseline_rows, *candidate_rows = split_pairs(

@@ -43,6 +43,7 @@ from rankgate.decisions.comparison.paired_values import (
 from rankgate.decisions.comparison.seeds import methods_without_seeds, seed_cautions, seed_table
 from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
 from rankgate.measurement.evaluation.query_slices import sort_values
+from rankgate.measurement.scoring.alignment.top_documents import joined_lists, split_pairs
 from rankgate.measurement.scoring.presets import refuse_mixed
 from rankgate.measurement.scoring.scoring_facts import with_run_name
 
@@ -225,11 +226,11 @@ def compare_pairs(
         pairs = _widen_intervals(pairs, settings.test)
     equivalence_tables = equivalence_of_pairs([pair.weighed for pair in pairs], settings.test)
     randomized = randomized_p_values([(pair.figures, pair.weighed) for pair in pairs], settings.test)
-    joined_lists = parts.joined_lists(baseline, systems)
-    lists = parts.split_pairs(joined_lists, len(pairs))
+    all_lists = joined_lists(*(system.lists for system in (baseline, *systems)))
+    lists = split_pairs(all_lists, len(pairs))
     tables = {
         "metrics": _metric_tables(pairs, p_value, settings.test),
-        "queries": parts.query_tables(baseline, systems, [pair.values for pair in pairs], joined_lists),
+        "queries": parts.query_tables(baseline, systems, [pair.values for pair in pairs], all_lists),
         "lists": lists,
         "states": parts.state_tables(baseline, systems),
         "judged": parts.judged_tables(baseline, systems),

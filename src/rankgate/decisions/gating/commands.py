@@ -40,7 +40,6 @@ from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.markup_tables import escape_markdown
 from rankgate.core.present.text_tables import WIDTH
 from rankgate.core.present.write_results import FORMS
-from rankgate.core.present.write_results import FORMS as CHECK_FORMS
 from rankgate.data.formats import registry
 from rankgate.data.score_parts import Need
 from rankgate.decisions.comparison import commands as comparing
@@ -189,19 +188,17 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
     """
     from rankgate.decisions.gating.own_inputs import complete_inputs, refuse_engine
     from rankgate.decisions.gating.question_commands import ask, is_terminal
-    from rankgate.decisions.reproduction.unlabelled_runs import are_runs, show_runs
+    from rankgate.decisions.reproduction.unlabelled_runs import show_if_runs, show_runs
 
     paths = [str(path) for path in (first, second) if path is not None]
     refuse_engine(paths)
-    runs: Sequence[str] = paths if are_runs(paths) else ()
-    if not runs and second is None and Path(first or ".").is_dir():
-        judgments, baseline, *candidates = complete_inputs(first or ".", ask if is_terminal() else None)
-        if judgments is not None:
-            return judgments, baseline, candidates[0]
-        runs = [str(path) for path in (baseline, *candidates)]
-    if not runs:
-        return first, second, None
-    show_runs(runs, "gate", options)
+    if not show_if_runs(paths, "gate", options):
+        if second is not None or not Path(first or ".").is_dir():
+            return first, second, None
+        inputs = complete_inputs(first or ".", ask if is_terminal() else None)
+        if len(inputs) == 3:  # judgments, and two systems
+            return inputs
+        show_runs(inputs, "gate", options)
     raise click.exceptions.Exit(3)
 
 
@@ -366,9 +363,7 @@ def _rendered(
         body: str = load_name(f"{_COMMENT}:comment_body")(result, *of_comment)
         return body
     if form == "intoto":
-        from rankgate.decisions.gating.pull_requests import run_url
-
-        return statement(result, _read_files(result), registry.without_format(candidate), run_url())
+        return statement(result, _read_files(result), registry.without_format(candidate))
     return render(result, form, width, details=details)
 
 
@@ -411,9 +406,9 @@ def _self_check(
         UsageError: a form that it does not have; scores; something is not given.
     """
     form, output = form_and_output
-    if form not in CHECK_FORMS:
+    if form not in FORMS:
         raise UsageError(
-            f"a self-check has no format {form}; it has {', '.join(CHECK_FORMS)}.", code="conflicting-options"
+            f"a self-check has no format {form}; it has {', '.join(FORMS)}.", code="conflicting-options"
         )
     if isinstance(collection, Scores):
         raise VALUE_SUPPLY.error("--self-check", Need("lists"))

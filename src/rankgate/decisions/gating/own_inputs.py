@@ -16,7 +16,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.collection import FILE, Collection
 from rankgate.data.file_contents import FileContents
-from rankgate.data.files.own_files import OwnFile, find_files, match_ids
+from rankgate.data.files.own_files import OwnFile, find_files, judgments_and_runs, match_ids
 from rankgate.decisions.gating.saved.saved_baselines import FOLDER, list_baselines
 from rankgate.measurement.description.description import summarise_judgments
 
@@ -51,10 +51,7 @@ class OwnInputs:
             InputError: the collection's file of the folder, or a saved baseline, cannot be read.
             UsageError: too many files.
         """
-        files = find_files([folder])
-        judged = [file for file in files if file.has_judgments]
-        judged = [file for file in judged if not file.has_run] or judged
-        runs = [file for file in files if file.has_run]
+        judged, runs = judgments_and_runs(find_files([folder]))
         if Path(folder, FILE).is_file():
             source = str(Collection.of(folder).judgments)
             judged = [OwnFile(folder, FileContents())]
@@ -99,10 +96,8 @@ def sparse_advice(collection: Collection) -> str:
     return advice if advice.startswith("sparse") else ""
 
 
-def complete_inputs(
-    folder: str, ask: Callable[[OwnInputs], tuple[str | None, ...]] | None
-) -> tuple[str | None, ...]:
-    """The arguments of a gate in a folder: judgments, None if it has none, then one or two systems.
+def complete_inputs(folder: str, ask: Callable[[OwnInputs], tuple[str, ...]] | None) -> tuple[str, ...]:
+    """The arguments of a gate in a folder: judgments and two systems; without judgments one run or two.
 
     Args:
         folder: the folder.
@@ -115,7 +110,7 @@ def complete_inputs(
     inputs = OwnInputs.find(folder)
     paths = [file.path for file in inputs.runs]
     if not inputs.judged and len(paths) == 1:
-        return None, *paths
+        return tuple(paths)
     if not paths or len(paths) + len(inputs.saved) < 2:
         raise UsageError(
             f"{folder}: a gate takes judgments, a baseline and a candidate; found {'; '.join(inputs.lines)}. "
@@ -128,15 +123,13 @@ def complete_inputs(
     commands, advice = _commands_to_copy(inputs, pairs)
     if len(pairs) == len(commands) == 1 and "--" not in commands[0]:  # a saved baseline and one run
         return inputs.judged[0].path, *pairs[0]
-    raise UsageError(
-        "\n  ".join([f"{folder}: which system is the baseline is for you to say. Found:", *inputs.lines])
-        + "\nRun the line with the system in use today first, the one that should replace it second"
-        + f" (any two of the {len(paths)} runs):\n  " * (len(paths) > 2)
-        + ":\n  " * (len(paths) <= 2)
-        + "\n  ".join(commands)
-        + advice,
-        code="missing-input",
+    any_two = f" (any two of the {len(paths)} runs)" if len(paths) > 2 else ""
+    found = [f"{folder}: which system is the baseline is for you to say. Found:", *inputs.lines]
+    first_line = (
+        f"Run the line with the system in use today first, the one that should replace it second{any_two}:"
     )
+    problem = "\n".join(["\n  ".join(found), "\n  ".join([first_line, *commands])]) + advice
+    raise UsageError(problem, code="missing-input")
 
 
 def _commands_to_copy(inputs: OwnInputs, pairs: Sequence[tuple[str, str]]) -> tuple[list[str], str]:

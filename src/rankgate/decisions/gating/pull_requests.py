@@ -7,6 +7,7 @@ message.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json, JsonObject
+    from rankgate.core.value_types import Json
 
 _TIMEOUT, _PAGE_SIZE = 20.0, 100
 _DENIED = frozenset({401, 403, 404})
@@ -54,7 +55,7 @@ class CommentPlace:
     variable: str
     rights: str
 
-    def ask(self, method: str, path: str, params: JsonObject | None = None, body: Json = None) -> Any:  # noqa: ANN401 - JSON
+    def ask(self, method: str, path: str, body: Json = None) -> Any:  # noqa: ANN401 - JSON
         """The answer of the service.
 
         Raises:
@@ -68,7 +69,7 @@ class CommentPlace:
         if not token:
             raise _refusal(f"{self.variable} is not set; {self.rights}")
         transport = Transport(self.api, {"Authorization": f"Bearer {token}"}, timeout=_TIMEOUT)
-        answer = request_json(transport, method, path, params or {}, body)
+        answer = request_json(transport, method, path, {}, body)
         if not isinstance(answer, Failure):
             return answer
         status = getattr(answer, "status", 0)
@@ -78,22 +79,15 @@ class CommentPlace:
         secrets.add(token)
         raise _refusal(f"{secrets.message(answer.problem)}; run the job again")
 
-    def own_comment(self, first_line: str) -> int | None:
-        """The number of the oldest comment of the token's account with this first line."""
-        for comment in self._all_comments():
-            if comment["body"].partition("\n")[0].strip() == first_line and self._is_own(comment):
-                number: int = comment["id"]
-                return number
-        return None
-
-    def _all_comments(self) -> Iterator[dict[str, Any]]:
+    def all_comments(self) -> Iterator[dict[str, Any]]:
+        """The comments, the oldest first."""
         for page in count(1):
-            comments = self.ask("GET", self.comments, {"per_page": _PAGE_SIZE, "page": page})
+            comments = self.ask("GET", f"{self.comments}?per_page={_PAGE_SIZE}&page={page}")
             yield from comments
             if len(comments) < _PAGE_SIZE:
                 return
 
-    def _is_own(self, comment: dict[str, Any]) -> bool:
+    def is_own(self, comment: dict[str, Any]) -> bool:
         """True if the token's account wrote it; the token of a workflow on GitHub has none, and is a bot."""
         author = comment.get("user") or comment.get("author") or {}
         try:
@@ -108,19 +102,18 @@ def find_place() -> CommentPlace:
     Raises:
         UsageError: the job is not one of GitHub or GitLab, or has no pull request.
     """
-    names = ("GITHUB_API_URL", "GITHUB_REPOSITORY", "GITHUB_REF", "CI_API_V4_URL")
-    github, repository, ref, gitlab = (os.environ.get(name, "") for name in names)
-    project, number = (os.environ.get(f"CI_MERGE_REQUEST_{name}", "") for name in ("PROJECT_ID", "IID"))
-    if github and ref.startswith("refs/pull/"):
-        issues = f"/repos/{repository}/issues"
-        comments = f"{issues}/{ref.split('/')[2]}/comments"
+    job = defaultdict(str, os.environ)
+    github, gitlab, project = job["GITHUB_API_URL"], job["CI_API_V4_URL"], job["CI_MERGE_REQUEST_PROJECT_ID"]
+    if github and job["GITHUB_REF"].startswith("refs/pull/"):
+        issues = f"/repos/{job['GITHUB_REPOSITORY']}/issues"
+        comments = f"{issues}/{job['GITHUB_REF'].split('/')[2]}/comments"
         rights = (
             "the job needs the permission pull-requests: write, and the token of a pull request from a fork "
             "only reads"
         )
         return CommentPlace(github, comments, f"{issues}/comments", "PATCH", "GITHUB_TOKEN", rights)
     if gitlab and project:
-        notes = f"/projects/{project}/merge_requests/{number}/notes"
+        notes = f"/projects/{project}/merge_requests/{job['CI_MERGE_REQUEST_IID']}/notes"
         rights = (
             "GITLAB_TOKEN takes a project access token with the scope api and the role Reporter; forks have "
             "no protected variables"
@@ -142,14 +135,15 @@ def keep_comment(body: str) -> None:
         UsageError: no pull request, no token, or the service does not take the comment.
     """
     place = find_place()
+    request = ("POST", place.comments)
     try:
-        number = place.own_comment(body.partition("\n")[0])
+        for comment in place.all_comments():
+            if comment["body"].splitlines()[:1] == body.splitlines()[:1] and place.is_own(comment):
+                request = (place.update, f"{place.comment}/{comment['id']}")
+                break
     except (AttributeError, KeyError, TypeError):
         raise _refusal(f"{place.api} does not answer with comments; check the address") from None
-    if number is None:
-        place.ask("POST", place.comments, body={"body": body})
-    else:
-        place.ask(place.update, f"{place.comment}/{number}", body={"body": body})
+    place.ask(*request, {"body": body})
 
 
 def _refusal(reason: str) -> UsageError:

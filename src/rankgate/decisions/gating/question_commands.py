@@ -24,10 +24,10 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask(inputs: OwnInputs) -> tuple[str | None, ...]:
+def ask(inputs: OwnInputs) -> tuple[str, ...]:
     """Ask on the terminal; write the collection's file, and return the arguments of the gate.
 
-    Without judgments they are None, and no file is written.
+    Without judgments they are two runs, and no file is written.
 
     Raises:
         InputError: a file that cannot be read as answered.
@@ -39,9 +39,9 @@ def ask(inputs: OwnInputs) -> tuple[str | None, ...]:
     others = [path for path in paths if path != baseline]
     candidate = _choose("Which is the candidate, the system that should replace it?", others)
     if not inputs.judged:
-        return None, baseline, candidate
-    judgments = _choose("Which file has the judgments?", [file.path for file in inputs.judged])
-    (file,) = [file for file in inputs.judged if file.path == judgments]
+        return baseline, candidate
+    judged = {file.path: file for file in inputs.judged}
+    file = judged[_choose("Which file has the judgments?", list(judged))]
     if file.path != inputs.folder:
         runs = tuple(file for file in inputs.runs if file.path in {baseline, candidate})
         _write_collection(replace(inputs, runs=runs), file)

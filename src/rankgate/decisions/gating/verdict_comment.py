@@ -67,11 +67,7 @@ def make_inert(markdown: str) -> str:
 
 
 def comment_body(
-    result: Verdict,
-    name: str | None = None,
-    page: str = "",
-    refresh_after: int = REFRESH_AFTER,
-    now: datetime | None = None,
+    result: Verdict, name: str | None = None, page: str = "", refresh_after: int = REFRESH_AFTER
 ) -> str:
     """The Markdown of a comment, whose first line is its marker.
 
@@ -80,13 +76,12 @@ def comment_body(
         name: the name of the check, by default rankgate; every check has a comment of its own.
         page: the path of the verdict's page among the artifacts of the job.
         refresh_after: the days after which a saved baseline is old.
-        now: the time; by default that of the clock.
 
     Raises:
         UsageError: a name that cannot identify a comment.
     """
     name = name or CHECK
-    end = "\n\n".join((*_baseline_age(result, refresh_after, now or datetime.now(UTC)), _links(name, page)))
+    end = "\n\n".join((*_baseline_age(result, refresh_after), _links(name, page)))
     body = marker(name)
     for part in map(make_inert, _parts(comment_document(result))):
         if len(body) + len(part) + len(end) + len(_LEFT_OUT) > _LONGEST - 10:
@@ -112,11 +107,11 @@ def _parts(document: Document) -> Iterator[str]:
             yield render_markdown(make_document("", block)).rstrip()
 
 
-def _baseline_age(result: Verdict, refresh_after: int, now: datetime) -> Iterator[str]:
+def _baseline_age(result: Verdict, refresh_after: int) -> Iterator[str]:
     """The age of a saved baseline, and a warning if it is old or unknown."""
     if result.saved:
         name, saved_at = result.saved
-        days = (now - datetime.fromisoformat(saved_at)).days if saved_at else refresh_after + 1
+        days = (datetime.now(UTC) - datetime.fromisoformat(saved_at)).days if saved_at else refresh_after + 1
         date = f"on {saved_at[:10]}, {count_noun(days, 'day')} ago" if saved_at else "at an unknown time"
         text = f"The baseline {make_inert(escape_markdown(name))} was saved {date}"
         if days > refresh_after:

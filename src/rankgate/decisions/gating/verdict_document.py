@@ -38,6 +38,7 @@ from rankgate.decisions.comparison.documents import comparison_report
 from rankgate.decisions.comparison.documents.comparison_grids import row_sentence
 from rankgate.decisions.gating.bounds import MIN_QUERIES
 from rankgate.decisions.gating.outcome_sentences import limit_percent
+from rankgate.decisions.gating.pull_requests import run_url
 from rankgate.decisions.gating.verdict import exit_code
 
 if TYPE_CHECKING:
@@ -459,7 +460,7 @@ _STATEMENT = "https://in-toto.io/Statement/v1"
 _PREDICATE = "https://in-toto.io/attestation/test-result/v0.1"
 
 
-def statement(verdict: Verdict, files: Sequence[str] = (), candidate: str = "", url: str = "") -> str:
+def statement(verdict: Verdict, files: Sequence[str] = (), candidate: str = "") -> str:
     """An in-toto statement (v1): the verdict as a result of tests, one per rule, with digests of files.
 
     The subject is the candidate. A verdict that stops a merge is FAILED, an inconclusive one too. Digests
@@ -469,7 +470,6 @@ def statement(verdict: Verdict, files: Sequence[str] = (), candidate: str = "", 
         verdict: the verdict.
         files: the files that were read.
         candidate: the file of the candidate; without it the subject has the digest of the rows.
-        url: the address of the job.
     """
     digests: dict[str, Json] = {path: {"sha256": _file_digest(path)} for path in files}
     rows: Json = {"rankgateRowsSha256": verdict.hashes.get("candidate") or ""}  # the same in any file
@@ -482,7 +482,7 @@ def statement(verdict: Verdict, files: Sequence[str] = (), candidate: str = "", 
     predicate: JsonObject = {
         "result": "FAILED" if verdict.status else "WARNED" if tests["warnedTests"] else "PASSED",
         "configuration": [{"name": path, "digest": digest} for path, digest in digests.items()],
-        **({"url": url} if url else {}),
+        **({"url": run_url()} if run_url() else {}),
         **tests,
     }
     return to_json(

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,7 +26,6 @@ from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
-    from rankgate.core.console.option_types import Command
     from rankgate.data.collection import Collection
 
 
@@ -101,20 +99,9 @@ def rank_similarity_command(
     print_result(result, form, output, **document_options)
 
 
-def _without_qrels(function: Command) -> Command:
-    """Find the judgments among the files, so that no argument names them."""
-
-    @functools.wraps(function)
-    def with_files(*args: Any, **options: Any) -> object:
-        return function(*args, qrels=None, **options)
-
-    return with_files
-
-
 @click.command("open", cls=SectionedCommand)
 @click.argument("files", type=click.Path(), nargs=-1, metavar="[FILE...]")
 @shared_options.output
-@_without_qrels
 @of_collection()
 def open_command(collection: Collection, files: tuple[str, ...], output: str | None) -> None:
     """Open a page with the lists of all queries, side by side, in the browser.

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -17,28 +16,25 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.document_model import (
     Code,
     Document,
-    ListedDocument,
-    ListPair,
     QueryLists,
     Section,
+    list_pair,
     make_document,
     nonempty_blocks,
 )
 from rankgate.core.present.layout import NOTICES, View
 from rankgate.core.present.number_formats import count_noun
-from rankgate.core.present.pages.page import Links, document_page
+from rankgate.core.present.pages.page import document_page
 from rankgate.data.collection import Collection
-from rankgate.data.files.own_files import find_files, known_texts, match_ids
+from rankgate.data.files.own_files import find_files, judgments_and_runs, known_texts, match_ids
 from rankgate.data.id_match import DO_NOT_FIT
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
-from rankgate.measurement.scoring.alignment.top_documents import rank_run
+from rankgate.measurement.scoring.alignment.top_documents import joined_lists, rank_run, split_pairs
 from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
     from rankgate.data import Qrels, Run
     from rankgate.decisions.reproduction.rank_similarity_result import RankSimilarity
-
-    Lists = Mapping[str, Sequence[str]]
 
 
 PAIRS_TO_JUDGE = 30
@@ -49,6 +45,7 @@ MIN_QUERIES = 10
 
 _SHOWN_DEPTH = 10
 _SHOWN_QUERIES = 200  # of all pairs of runs together
+_GRADES = {"query_id": pl.String, "doc_id": pl.String, "grade": pl.Float64}
 _MOVES = "Moved: ranks from the first list to the second; +2 is two ranks higher in the second list."
 _RATE = "rankgate rate pool.csv -o ratings.jsonl\nrankgate resolve ratings.jsonl -o judgments.csv\n"
 _RATE_IN_BROWSER = """\
@@ -133,10 +130,7 @@ def one_run_document(run: Run, run_path: str) -> Document:
 
 
 def lists_document(
-    runs: Sequence[Run],
-    qrels: Qrels | None = None,
-    texts: Mapping[str, str] | None = None,
-    documents: Mapping[str, str] | None = None,
+    runs: Sequence[Run], qrels: Qrels | None, texts: Mapping[str, str], documents: Mapping[str, str]
 ) -> Document:
     """The lists of all queries, those of each further run beside those of the first one.
 
@@ -146,47 +140,42 @@ def lists_document(
         texts: the texts of queries, by id.
         documents: the texts of documents, by id.
     """
-    rows = () if qrels is None else qrels.table.select("query_id", "doc_id", "grade").iter_rows()
-    grades = {(query, document): grade for query, document, grade in rows}
     first, *others = runs
-    lists = _first_documents(first)
-    beside = [
-        (other.name, _query_order(first, other), _first_documents(other), f"{other.name} beside {first.name}")
-        for other in others
-    ] or [("", sorted(lists), {}, first.name)]
-    best = max(grades.values(), default=0.0)
-
-    def list_pair(place: int, query: str, name: str, other_lists: Lists) -> ListPair:
-        pair = (lists.get(query, ()), other_lists.get(query, ()))
-        moves = _moves(*pair)
-        columns = [
-            [
-                ListedDocument(
-                    document,
-                    grades.get((query, document)),
-                    moves.get(document, ""),
-                    (documents or {}).get(document, ""),
-                )
-                for document in documents_of_list
-            ]
-            for documents_of_list in pair
-        ]
-        cells = enumerate(zip_longest(*columns), 1)
-        ranks = tuple((rank, first_cell, second_cell) for rank, (first_cell, second_cell) in cells)
-        new = count_noun(list(moves.values()).count("new"), "new document") if moves else ""
-        anchor = f"q{place}-{quote(query, safe='')}"
-        return ListPair(anchor, query, (texts or {}).get(query, ""), new, (first.name, name), ranks, best)
-
+    grades = pl.DataFrame(schema=_GRADES) if qrels is None else qrels.table.select(*_GRADES)
+    best = max(grades["grade"], default=0.0)
+    tables = [_first_documents(run, grades) for run in runs]
+    tables += [] if others else [tables[0].clear()]
+    pairs = split_pairs(joined_lists(*tables), len(tables) - 1)
+    similarities = [rank_similarity(first, other) for other in others]
     sections = []
-    for place, (name, order, other_lists, title) in enumerate(beside):
-        shown = order[: max(1, _SHOWN_QUERIES // len(beside))]
-        order_text = ", the largest change first" if others else ""
-        heading = f"{len(shown):,} of {count_noun(len(order), 'query')}{order_text}"
-        pairs = tuple(list_pair(place, query, name, other_lists) for query in shown)
-        blocks = nonempty_blocks((_MOVES if others else "", QueryLists(heading, pairs)))
+    for place, (rows, similarity) in enumerate(zip_longest(pairs, similarities)):
+        name, title, order_text = "", first.name, ""
+        changed: list[str] = []
+        if similarity is not None:
+            name, order_text = similarity.second, ", the largest change first"
+            title, changed = f"{name} beside {first.name}", similarity.changes["query_id"].to_list()
+        order = [*changed, *sorted({*rows["query_id"]} - {*changed})]  # queries of one run alone are last
+        rows_by_query = _with_moves(rows).rows_by_key("query_id", named=True, include_key=True)
+        query_pairs = tuple(
+            list_pair(
+                query,
+                rows_by_query[query],
+                (first.name, name),
+                place=str(place),
+                text=texts.get(query, ""),
+                change=_new_documents(rows_by_query[query]),
+                documents=documents,
+                top=best,
+            )
+            for query in order[: max(1, _SHOWN_QUERIES // len(pairs))]
+        )
+        heading = f"{len(query_pairs):,} of {count_noun(len(order), 'query')}{order_text}"
+        blocks = nonempty_blocks((_MOVES if others else "", QueryLists(heading, query_pairs)))
         sections.append(Section(f"lists-{place}", title, blocks, name or first.name))
-    lead = [rank_similarity(first, others[0]).change_sentence] if len(others) == 1 else []
-    lead.append("A dash means unjudged." if grades else "There are no judgments, so there are no grades.")
+    lead = [similarity.change_sentence for similarity in similarities if len(others) == 1]
+    lead.append(
+        "A dash means unjudged." if len(grades) else "There are no judgments, so there are no grades."
+    )
     names = " and ".join(run.name for run in runs) if len(runs) < 3 else count_noun(len(runs), "run")
     return Document(f"Lists of {names}", "", tuple(lead), tuple(sections))
 
@@ -203,45 +192,38 @@ def lists_page(paths: Sequence[str], collection: Collection) -> str:
         UsageError: no file has a run.
     """
     files = find_files(paths)
-    runs = [file.path for file in files if file.has_run]
+    judged, files_with_runs = judgments_and_runs(files)
+    runs = [file.path for file in files_with_runs]
     if not runs:
         raise UsageError(
             f"no run in {', '.join(paths)}; rankgate describe FILE shows what a file holds.",
             code="missing-input",
         )
-    judged = [file for file in files if file.has_judgments]
-    judgments = next((file for file in judged if not file.has_run), next(iter(judged), None))
     qrels = None
-    if judgments is not None:
-        collection = collection.filled(Collection(judgments.path))
+    if judged:
+        collection = collection.filled(Collection(judged[0].path))
         if ids := match_ids(collection, runs):
             raise InputError(
-                f"{ids.fact}; match them with --ids {ids.rules}.", source=judgments.path, code=DO_NOT_FIT
+                f"{ids.fact}; match them with --ids {ids.rules}.", source=judged[0].path, code=DO_NOT_FIT
             )
         qrels = collection.qrels()
     texts, documents = known_texts(files)
     document = lists_document([collection.run(path) for path in runs], qrels, texts, documents)
-    return document_page(document, Links(query_text=lambda query: texts.get(query, "")))
+    return document_page(document)
 
 
-def _query_order(first: Run, second: Run) -> list[str]:
-    """The queries of both runs, the largest change first; those of one run alone come last."""
-    changed = rank_similarity(first, second).changes["query_id"].to_list()
-    return [*changed, *sorted({*first.table["query_id"], *second.table["query_id"]} - {*changed})]
+def _first_documents(run: Run, grades: pl.DataFrame) -> pl.DataFrame:
+    table = rank_run(run, run.table["query_id"].unique(), _SHOWN_DEPTH, chosen_convention("trec"))
+    return table.join(grades, on=["query_id", "doc_id"], how="left")
 
 
-def _first_documents(run: Run) -> Lists:
-    queries = run.table["query_id"].unique()
-    table = rank_run(run, queries, _SHOWN_DEPTH, chosen_convention("trec")).sort("query_id", "rank")
-    return dict(table.group_by("query_id", maintain_order=True).agg("doc_id").iter_rows())
+def _with_moves(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows of both lists; no document has moved where a query has one list alone."""
+    has_both = pl.col("system").n_unique().over("query_id") > 1
+    return rows.with_columns(moved=pl.when(has_both).then("moved").otherwise(0))
 
 
-def _moves(first: Sequence[str], second: Sequence[str]) -> dict[str, str]:
-    """The ranks that documents rise from the first list to the second; empty if one has none."""
-    if not (first and second):
-        return {}
-    moves = dict.fromkeys(first, "gone") | dict.fromkeys(second, "new")
-    for document in {*first} & {*second}:
-        rise = first.index(document) - second.index(document)
-        moves[document] = f"{rise:+d}" if rise else ""
-    return moves
+def _new_documents(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many documents only the second list has; empty without two lists."""
+    new = [row for row in rows if row["system"] == "candidate" and row["moved"] is None]
+    return count_noun(len(new), "new document") if len({row["system"] for row in rows}) > 1 else ""

@@ -6,34 +6,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from shlex import join
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rankgate.core.console.browser import open_page
 from rankgate.core.console.shared_options import write_output
 from rankgate.core.console.terminal_output import output_width, style_output
 from rankgate.core.errors import UsageError
-from rankgate.core.present import document_forms as forms
 from rankgate.core.present.pages.page import Links, document_page
-from rankgate.core.present.write_results import FORMS, to_json
+from rankgate.core.present.write_results import FORMS, render_document, to_json
 from rankgate.data.collection import Collection
 from rankgate.data.files.own_files import find_files, known_texts
 from rankgate.decisions.reproduction.list_changes import changes_document, lists_document, one_run_document
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 
-if TYPE_CHECKING:
-    from rankgate.core.present.document_model import Document
 
+def show_if_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> bool:
+    """Show the runs if each path is a file, or a folder, that holds a run and no judgments.
 
-def are_runs(paths: Sequence[str]) -> bool:
-    """True if each path is a file, or a folder, that holds a run and no judgments.
+    Arguments and errors are those of `show_runs`.
 
-    Raises:
-        InputError: one of several files cannot be read.
+    Returns:
+        True if they are runs, and were shown.
     """
     if not paths or not all(Path(path).exists() and Path(path).suffix != ".toml" for path in paths):
         return False
     files = [find_files([path]) for path in paths]
-    return all(len(found) == 1 and found[0].has_run and not found[0].has_judgments for found in files)
+    if not all(len(found) == 1 and found[0].has_run and not found[0].has_judgments for found in files):
+        return False
+    show_runs(paths, verb, options)
+    return True
 
 
 def show_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> None:
@@ -69,16 +70,11 @@ def show_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> No
         whole = replace(document, sections=(*document.sections, *lists.sections))
         page = document_page(whole, Links(query_text=lambda query: texts.get(query, "")))
     if form == "html":
-        write_output(page, output)
+        text = page
     elif form == "json" and similarity is not None:
-        write_output(to_json(similarity.to_dict()), output)
+        text = to_json(similarity.to_dict())
     else:
-        write_output(style_output(_render(document, form, output_width(output)), form, output), output)
+        text = render_document(document, "text" if form == "json" else form, output_width(output))
+    write_output(style_output(text, form, output), output)
     if opened:
         open_page(page)
-
-
-def _render(document: Document, form: str, width: int) -> str:
-    """A document as CSV, Markdown or LaTeX; else as text."""
-    renderers = {"csv": forms.render_csv, "markdown": forms.render_markdown, "latex": forms.render_latex}
-    return renderers[form](document) if form in renderers else forms.render_text(document, width)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
-from rankgate.core.present.document_model import Document, Grid, PlainRows, Table, Warnings, make_printable
+from rankgate.core.present.document_forms import query_lists_grid
+from rankgate.core.present.document_model import (
+    Document,
+    Grid,
+    PlainRows,
+    Table,
+    Warnings,
+    list_pair,
+    make_printable,
+)
 from rankgate.core.present.document_model import make_document as made
 from rankgate.core.present.layout import CrossView, View
-from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_correction
+from rankgate.core.present.number_formats import count_noun, format_correction
 from rankgate.data.query_latencies import SHARES, complete_bounds
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.comparison_columns import (
@@ -46,7 +56,6 @@ from rankgate.measurement.stats.mean_intervals import FEW
 
 if TYPE_CHECKING:
     from rankgate.core.present.document_model import Block
-    from rankgate.core.value_types import Json
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
 
 
@@ -258,18 +267,10 @@ def _equivalence_heading(result: Comparison) -> str:
 
 def side_by_side(result: Comparison, query_id: str) -> Grid:
     """Both lists of a query, rank by rank, with grades and moves."""
-    lists: dict[str, dict[int, dict[str, Json]]] = {"baseline": {}, "candidate": {}}
-    for row in result.lists.iter_rows(named=True):
-        if row["query_id"] == query_id:
-            lists[row["system"]][row["rank"]] = row
-    last_rank = max((rank for documents in lists.values() for rank in documents), default=0)
-    rows = [
-        (str(rank), *_document(lists["baseline"].get(rank)), *_document(lists["candidate"].get(rank)))
-        for rank in range(1, last_rank + 1)
-    ]
+    rows = result.lists.filter(pl.col("query_id") == query_id).iter_rows(named=True)
     baseline, candidate = (make_printable(result.baseline.name), make_printable(result.candidate.name))
     header = ("rank", baseline, "grade", "", candidate, "grade", "")
-    return Grid(header, tuple(rows), frozenset({1, 3, 4, 6}))
+    return replace(query_lists_grid(list_pair(query_id, rows, (baseline, candidate))), head=header)
 
 
 def title(result: Comparison) -> str:
@@ -411,28 +412,6 @@ def _excluded_grid(result: Comparison) -> Grid:
         queries=pl.len(), examples=pl.col("query_id").head(3)
     )
     return _REASONS.grid(reasons, keys=2)
-
-
-def format_move(row: Mapping[str, Any]) -> str:
-    """The ranks that a document rises from the baseline to the candidate, as text.
-
-    >>> [format_move({"system": side, "moved": n})
-    ...  for side, n in (("baseline", -2), ("candidate", 2))]
-    ['+2', '+2']
-    >>> [format_move({"system": side, "moved": None}) for side in ("baseline", "candidate")]
-    ['gone', 'new']
-    """
-    if row["moved"] is None:
-        return "gone" if row["system"] == "baseline" else "new"
-    ranks_gained = -row["moved"] if row["system"] == "baseline" else row["moved"]
-    return f"{ranks_gained:+d}" if ranks_gained else ""
-
-
-def _document(row: dict[str, Any] | None) -> tuple[str, str, str]:
-    if row is None:
-        return "", "", ""
-    grade = UNDEFINED if row["grade"] is None else f"{row['grade']:g}"
-    return row["doc_id"], grade, format_move(row)
 
 
 def _rows(result: Comparisons) -> PlainRows:

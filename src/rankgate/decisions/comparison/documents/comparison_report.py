@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import polars as pl
 
@@ -22,12 +21,11 @@ from rankgate.core.present.document_model import (
     Document,
     FoldedBlock,
     Grid,
-    ListedDocument,
-    ListPair,
     Points,
     QueryLists,
     Section,
     Table,
+    list_pair,
     nonempty_blocks,
 )
 from rankgate.core.present.number_formats import (
@@ -54,8 +52,7 @@ from rankgate.decisions.comparison.documents.comparison_grids import (
 
 if TYPE_CHECKING:
     from rankgate.core.present.base_result import ReportOptions
-    from rankgate.core.present.document_model import Block
-    from rankgate.core.value_types import Json
+    from rankgate.core.present.document_model import Block, ListPair
     from rankgate.decisions.comparison.comparison import Comparison, Comparisons
 
 
@@ -183,44 +180,34 @@ class _QueryLists:
             ("gained", changes.filter(pl.col("gain") > 0).reverse(), GAINED),
         )
         query_ids = pl.concat([queries.head(count)["query_id"] for _, queries, count in kinds])
-        lists = self._lists(query_ids.to_list())
+        lists = self.result.lists.filter(pl.col("query_id").is_in(query_ids.to_list()))
+        rows_by_query = lists.rows_by_key("query_id", named=True, include_key=True)
         blocks: list[Block] = [_MOVES]
         for outcome, queries, count in kinds:
             if len(queries) and count:
                 shown_of_all = f"{min(count, len(queries))} of {len(queries):,}"
                 heading = f"{shown_of_all} queries that {outcome} {metric}, the largest change first"
                 rows = queries.head(count).iter_rows(named=True)
-                blocks.append(QueryLists(heading, tuple(self._query(row, lists) for row in rows)))
+                blocks.append(QueryLists(heading, tuple(self._query(row, rows_by_query) for row in rows)))
         return blocks
 
-    def _lists(self, query_ids: list[str]) -> dict[str, list[dict[str, Json]]]:
-        lists_by_query: dict[str, list[dict[str, Json]]] = {}
-        table = self.result.lists
-        for row in table.filter(table["query_id"].is_in(query_ids)).iter_rows(named=True):
-            lists_by_query.setdefault(row["query_id"], []).append(row)
-        return lists_by_query
-
-    def _query(self, row: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) -> ListPair:
+    def _query(self, row: dict[str, Any], rows_by_query: Mapping[Any, list[dict[str, Any]]]) -> ListPair:
         query = row["query_id"]
-        self.anchors[query] = f"q{self.place}-{quote(query, safe='')}"
-        texts = self._documents(query)
-        documents_by_system: dict[str, dict[int, ListedDocument]] = {"baseline": {}, "candidate": {}}
-        for document in lists.get(query, ()):
-            documents_by_system[document["system"]][document["rank"]] = ListedDocument(
-                document["doc_id"],
-                document["grade"],
-                comparison_document.format_move(document),
-                texts.get(document["doc_id"], ""),
-            )
-        last_rank = max((rank for side in documents_by_system.values() for rank in side), default=0)
-        ranks = tuple(
-            (rank, documents_by_system["baseline"].get(rank), documents_by_system["candidate"].get(rank))
-            for rank in range(1, last_rank + 1)
-        )
         before, after = format_decimal(row["baseline"]), format_decimal(row["candidate"])
         change = f"{before} → {after} ({format_signed(row['delta'])})"
         names = (self.result.baseline.name, self.result.candidate.name)
-        return ListPair(self.anchors[query], query, self.texts.get(query, ""), change, names, ranks, self.top)
+        pair = list_pair(
+            query,
+            rows_by_query.get(query, ()),
+            names,
+            place=self.place,
+            text=self.texts.get(query, ""),
+            change=change,
+            documents=self._documents(query),
+            top=self.top,
+        )
+        self.anchors[query] = pair.anchor
+        return pair
 
     def _documents(self, query: str) -> dict[str, str]:
         table = self.documents

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import defaultdict
 from collections.abc import Mapping
 
 _QUERIES = (
@@ -94,10 +95,8 @@ def retrieved_passages() -> dict[str, str]:
     """Questions with their passage, the passages of two retrievers, and grades of people and a model."""
     rng = random.Random(11)  # noqa: S311 - as above
     texts = [f"{task} {thing}" for task in _TASKS for thing in _THINGS]
-    grades = "query_id,doc_id,grade\n"
-    files = {"queries.csv": "query_id,text\n", "passages.csv": "doc_id,text\n", "people.csv": grades}
-    files |= {"model.csv": grades, "gold.jsonl": ""}
-    files |= {"retrieved/production.jsonl": "", "retrieved/candidate.jsonl": ""}
+    files = defaultdict(str, {"queries.csv": "query_id,text\n", "passages.csv": "doc_id,text\n"})
+    files |= dict.fromkeys(("people.csv", "model.csv"), "query_id,doc_id,grade\n")
     for n, text in enumerate(texts):
         query, gold, question = f"q{n:03}", f"manual-{n:03}", f"How do I {text}?"
         files["queries.csv"] += f"{query},{question}\n"

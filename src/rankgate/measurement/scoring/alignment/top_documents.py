@@ -307,3 +307,51 @@ def rank_run(run: Run, queries: pl.Series, depth: int, how: Convention) -> pl.Da
     return tops(run, JudgmentIndex.from_judgments(Qrels(empty_judgments)), how, depth).select(
         "query_id", "doc_id", "rank"
     )
+
+
+def joined_lists(*systems: pl.DataFrame) -> pl.DataFrame:
+    """Both lists of each pair, each document with the ranks that it gained against the other list.
+
+    Args:
+        systems: ``query_id``, ``rank``, ``doc_id``, ``grade`` of the baseline, and of each candidate.
+
+    Returns:
+        ``pair``, the number of the candidate, and the columns of a comparison's lists.
+    """
+    baseline_list, *candidate_lists = (
+        lists.select("query_id", "rank", "doc_id", "grade") for lists in systems
+    )
+    pairs = [(baseline_list, candidate_list) for candidate_list in candidate_lists]
+    lists = [table for pair in pairs for table in pair]
+    other_lists = [table for pair in pairs for table in reversed(pair)]
+    # a list has the number 2·pair for the baseline, 2·pair + 1 for the candidate
+    rows, other_rows = (
+        pl.concat(tables).with_columns(list=number_pairs(tables)) for tables in (lists, other_lists)
+    )
+    list_number = pl.col("list")
+    return rows.join(
+        other_rows.select("list", "query_id", "doc_id", other_rank="rank"),
+        on=["list", "query_id", "doc_id"],
+        how="left",
+        maintain_order="left",
+    ).select(
+        "query_id",
+        pl.when(list_number % 2 == 0).then(pl.lit("baseline")).otherwise(pl.lit("candidate")).alias("system"),
+        "rank",
+        "doc_id",
+        "grade",
+        moved=pl.col("other_rank") - pl.col("rank"),
+        pair=list_number // 2,
+    )
+
+
+def split_pairs(table: pl.DataFrame, count: int) -> list[pl.DataFrame]:
+    """The rows of each pair of systems, from a table that is sorted by its column ``pair``."""
+    ends = np.searchsorted(table["pair"].to_numpy(), np.arange(count), side="right").tolist()
+    rows = table.drop("pair")
+    return [rows.slice(begin, end - begin) for begin, end in zip([0, *ends], ends, strict=False)]
+
+
+def number_pairs(tables: Sequence[pl.DataFrame]) -> pl.Series:
+    """The number of the pair of each row of tables, one table for each pair."""
+    return pl.Series("pair", np.repeat(np.arange(len(tables), dtype=np.uint32), [*map(len, tables)]))

@@ -9,12 +9,11 @@ from urllib.parse import urlencode
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.document_model import ListedDocument, ListPair
+from rankgate.core.present.document_model import list_pair
 from rankgate.core.present.pages.page_parts import lists_html
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.decisions.comparison.comparison import Comparisons
-from rankgate.decisions.comparison.documents.comparison_document import format_move
 from rankgate.decisions.gating.verdict import Verdict
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.scoring import CONVENTIONS, Convention
@@ -23,7 +22,7 @@ from rankgate.workspace.web.dashboard.recorded_results import read_judgments_tab
 from rankgate.workspace.web.pages.task_view import read_run_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -72,10 +71,13 @@ class QueryLists:
     @property
     def data(self) -> list[dict[str, PageValue]]:
         """The lists as JSON rows: system, rank, document, grade, ranks gained."""
-        rows: list[dict[str, PageValue]] = []
+        return [row for list_rows in self._rows for row in list_rows]
+
+    @property
+    def _rows(self) -> Iterator[list[dict[str, PageValue]]]:
         for position, (system, ranked) in enumerate(zip(self.systems, self.ranked, strict=True)):
             other_ranks = self._places(position)
-            rows += [
+            yield [
                 {
                     "system": system,
                     "rank": rank,
@@ -85,7 +87,6 @@ class QueryLists:
                 }
                 for rank, (doc, grade) in sorted(ranked.items())
             ]
-        return rows
 
     def _places(self, position: int) -> dict[str, int]:
         """The ranks of documents in the other list, if there are two lists."""
@@ -97,27 +98,16 @@ class QueryLists:
         """The first two lists side by side, as HTML."""
         if not self.ranked:
             return ""
-        lists = [
-            {
-                rank: ListedDocument(doc, grade, self._move(position, doc, rank), texts.get(doc, ""))
-                for rank, (doc, grade) in ranked.items()
-            }
-            for position, ranked in enumerate(self.ranked[:2])
+        unmoved = {"moved": 0} if len(self.ranked) < PAIR_SIZE else {}
+        rows = [
+            {**row, "system": role, **unmoved}
+            for role, list_rows in zip(("baseline", "candidate"), self._rows, strict=False)
+            for row in list_rows
         ]
-        first_list, second_list = (*lists, {})[:2]
-        last_rank = max([*first_list, *second_list], default=0)
-        ranks = tuple((rank, first_list.get(rank), second_list.get(rank)) for rank in range(1, last_rank + 1))
         grades = [g for ranked in self.ranked for _, g in ranked.values() if g is not None]
-        names = (*self.systems, "")[:2]
-        pair = ListPair("lists", self.query, "", "", (names[0], names[1]), ranks, max(grades, default=0.0))
-        return lists_html(pair)
-
-    def _move(self, position: int, doc: str, rank: int) -> str:
-        if len(self.ranked) < PAIR_SIZE:
-            return ""
-        other_rank = self._places(position).get(doc)
-        role = "candidate" if position else "baseline"
-        return format_move({"system": role, "moved": None if other_rank is None else other_rank - rank})
+        first, second = (*self.systems, "")[:2]
+        top = max(grades, default=0.0)
+        return lists_html(list_pair(self.query, rows, (first, second), documents=texts, top=top))
 
 
 def find_query_lists(connection: Connection, request: WebRequest, record: Record, query: str) -> QueryLists:
