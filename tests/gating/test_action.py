@@ -155,7 +155,7 @@ def test_every_option_of_gate_is_an_input():
         "record",
         "backend",
         "master",
-        "opened",
+        "open_page",
     }  # a self-check is no gate, and a runner has no history, no cluster and no browser
     names = {name.lower() for name in inputs_of("gate")} - {"junit", "html", "github_token"}
     assert names == {INPUTS.get(name, name).rstrip("_") for name in options} - {"help"}

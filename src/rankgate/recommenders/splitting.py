@@ -83,7 +83,7 @@ def split(
     >>> pooled.qrels.table.rows()
     [('u', 'b', 1.0), ('v', 'b', 1.0)]
     """
-    number, same = negative_count(candidates, negatives), counted_rows(equal_rows, rule)
+    number, repeats_rule = negative_count(candidates, negatives), counted_rows(equal_rows, rule)
     plan = SplitPlan.of(plan)
     if is_on_spark(log):
         has_fold_in = plan.fold_in or plan.target == "last"
@@ -102,10 +102,10 @@ def split(
             negatives=negatives,
             columns=columns,
             time_unit=time_unit,
-            equal_rows=same,
+            equal_rows=repeats_rule,
         )
         return spark_split
-    rows = read_interactions(cast("LogLike", log), columns, unit=time_unit, same=same)
+    rows = read_interactions(cast("LogLike", log), columns, unit=time_unit, same=repeats_rule)
     plan, rule, read_count = plan.dated(rows.unit), rule or Truth(), len(rows.table)
     if plan.gap:
         sessions = rows.table.with_columns(session_ids(rows, plan.gap))
@@ -126,7 +126,7 @@ def split(
                 "a log that was split elsewhere is not split again; leave the options of the way out.",
                 code="conflicting-options",
             )
-        test_rows = read_interactions(test, columns, unit=time_unit, same=same)
+        test_rows = read_interactions(test, columns, unit=time_unit, same=repeats_rule)
         plan, (rows, two_files) = SplitPlan(ELSEWHERE), join_parts(rows, test_rows)
         masks = [two_files]
     check_kinds(rule, kind_counts(rows.table))

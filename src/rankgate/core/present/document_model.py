@@ -266,7 +266,7 @@ def list_pair(
     rows: Iterable[Mapping[str, Any]],
     names: tuple[str, str],
     *,
-    place: str = "",
+    position: str = "",
     text: str = "",
     change: str = "",
     documents: Mapping[str, str] | None = None,
@@ -278,7 +278,7 @@ def list_pair(
         query_id: the query.
         rows: its rows: `system` (baseline or candidate), `rank`, `doc_id`, `grade`, `moved`.
         names: the names of both systems.
-        place: the position of the lists on a page, for links.
+        position: the position of the lists on a page, for links.
         text: the text of the query.
         change: its values as text.
         documents: the texts of documents, by id.
@@ -291,7 +291,7 @@ def list_pair(
     baseline, candidate = lists.values()
     last_rank = max((*baseline, *candidate), default=0)
     ranks = tuple((rank, baseline.get(rank), candidate.get(rank)) for rank in range(1, last_rank + 1))
-    return ListPair(f"q{place}-{quote(query_id, safe='')}", query_id, text, change, names, ranks, top)
+    return ListPair(f"q{position}-{quote(query_id, safe='')}", query_id, text, change, names, ranks, top)
 
 
 @dataclass(frozen=True)

@@ -256,10 +256,10 @@ def match_ids(collection: Collection, runs: Sequence[str]) -> Respelling | None:
             unmatched = kind == "query" or match.both < _FEW_DOCUMENTS * match.left
             if match.verdict == "not" and match.near and unmatched:
                 rules.append(match.rules(kind))
-                left, right = match.near_examples[0]
+                judged_id, run_id = match.near_examples[0]
                 facts.append(
                     f"{count_noun(match.near, f'{kind} id')} of judgments and runs differ only in spelling "
-                    f"({left!r} and {right!r})"
+                    f"({judged_id!r} and {run_id!r})"
                 )
                 break
     return Respelling(",".join(rules), "; ".join(facts)) if rules else None

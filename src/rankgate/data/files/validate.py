@@ -293,8 +293,8 @@ def validate(
     graded_by = parse_scale(scale) if scale else None
     judgment_files = [] if against is None else [_read_judgments(against, graded_by)]
     judged = judgment_files[0].judged if judgment_files else None
-    how = (from_, input_kind, graded_by)
-    seen_files = [_check_file(file, how, judged, keep=golden) for file in inputs]
+    reading = (from_, input_kind, graded_by)
+    seen_files = [_check_file(file, reading, judged, keep=golden) for file in inputs]
     files_ = (*seen_files, *judgment_files)
     runs = [run for file in seen_files for run in file.runs]
     run_problems = _run_checks_for("runs", runs, "the runs", None) if len(runs) > 1 else []
@@ -353,14 +353,14 @@ def _read_judgments(file: FileLike, scale: Scale | None) -> _SeenFile:
 
 def _check_file(
     file: FileLike,
-    how: tuple[str | None, InputKind | None, Scale | None],
+    reading: tuple[str | None, InputKind | None, Scale | None],
     against: RawQrels | None,
     *,
     keep: bool = False,
 ) -> _SeenFile:
     """Read one file and run the checks."""
     step(source_label(file))
-    checked_file, failure = open_subject(file, *how)
+    checked_file, failure = open_subject(file, *reading)
     problems = list(_run_checks(checked_file, against))
     if failure and not any(problem.severity == "error" for problem in problems):
         problems += _run_checks_for("failure", failure, checked_file.label, None)

@@ -38,8 +38,8 @@ def shingles(text: str, unit: Literal["words", "characters"]) -> frozenset[str]:
     >>> sorted(shingles("a red usb hub", "words"))
     ['a red usb', 'red usb hub']
     """
-    words, size = text_words(text), _SIZES[unit]
-    parts, blank = (words, " ") if unit == "words" else (" ".join(words), "")
+    word_list, size = text_words(text), _SIZES[unit]
+    parts, blank = (word_list, " ") if unit == "words" else (" ".join(word_list), "")
     return frozenset(blank.join(parts[i : i + size]) for i in range(max(len(parts) - size + 1, 1)))
 
 

@@ -405,8 +405,8 @@ def _golden_notices(collection: Collection) -> list[Notice]:
     if len(files) < 2 or files[0] is not collection.judgments:
         return []
     problems = validate(files, golden=True, columns=collection.columns, grades=collection.grades).problems
-    found = [problem for problem in problems if problem.check in _GOLDEN]
-    return [Notice(problem.check, f"{problem.what}; {problem.fix}") for problem in found]
+    golden_problems = [problem for problem in problems if problem.check in _GOLDEN]
+    return [Notice(problem.check, f"{problem.what}; {problem.fix}") for problem in golden_problems]
 
 
 def _make_advice(

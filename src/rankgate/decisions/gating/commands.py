@@ -259,7 +259,7 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
     is_flag=True,
     help="Show methods, hashes, the reasons of all rules and more losses, in text and Markdown.",
 )
-@click.option("--open", "opened", is_flag=True, help="Open the verdict as a page in the browser too.")
+@click.option("--open", "open_page", is_flag=True, help="Open the verdict as a page in the browser too.")
 @_complete_inputs
 @comparing.system_names("baseline", "candidate")
 @of_collection("baseline", "candidate", further=("noise",), saved=("baseline",), stored=True)
@@ -279,7 +279,7 @@ def gate_command(
     refresh_after: int,
     checked: bool,
     details: bool,
-    opened: bool,
+    open_page: bool,
     snapshots: int,
     stored: StoredProject | None,
     noise: tuple[Any, ...],
@@ -330,7 +330,7 @@ def gate_command(
     for name, path in names_and_paths:  # before any verdict is printed: a full disk is an error
         write_output(rendered(name), path)
     write_output(style_output(rendered(form, output_width(output)), form, output), output)
-    if opened:
+    if open_page:
         load_name("rankgate.core.console.browser:open_page")(rendered("html"))
     if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})

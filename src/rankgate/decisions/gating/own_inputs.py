@@ -78,8 +78,8 @@ class OwnInputs:
 
 
 def _list_files(files: Sequence[OwnFile]) -> str:
-    more = [f"{len(files) - _MAX_SHOWN} more"] if len(files) > _MAX_SHOWN else []
-    return ", ".join([*(file.summary for file in files[:_MAX_SHOWN]), *more]) or "none"
+    remainder = [f"{len(files) - _MAX_SHOWN} more"] if len(files) > _MAX_SHOWN else []
+    return ", ".join([*(file.summary for file in files[:_MAX_SHOWN]), *remainder]) or "none"
 
 
 def collection_of(file: OwnFile, guess: ColumnGuess | None) -> Collection:
@@ -124,11 +124,11 @@ def complete_inputs(folder: str, ask: Callable[[OwnInputs], tuple[str, ...]] | N
     if len(pairs) == len(commands) == 1 and "--" not in commands[0]:  # a saved baseline and one run
         return inputs.judged[0].path, *pairs[0]
     any_two = f" (any two of the {len(paths)} runs)" if len(paths) > 2 else ""
-    found = [f"{folder}: which system is the baseline is for you to say. Found:", *inputs.lines]
+    found_lines = [f"{folder}: which system is the baseline is for you to say. Found:", *inputs.lines]
     first_line = (
         f"Run the line with the system in use today first, the one that should replace it second{any_two}:"
     )
-    problem = "\n".join(["\n  ".join(found), "\n  ".join([first_line, *commands])]) + advice
+    problem = "\n".join(["\n  ".join(found_lines), "\n  ".join([first_line, *commands])]) + advice
     raise UsageError(problem, code="missing-input")
 
 

@@ -134,16 +134,16 @@ def keep_comment(body: str) -> None:
     Raises:
         UsageError: no pull request, no token, or the service does not take the comment.
     """
-    place = find_place()
-    request = ("POST", place.comments)
+    thread = find_place()
+    request = ("POST", thread.comments)
     try:
-        for comment in place.all_comments():
-            if comment["body"].splitlines()[:1] == body.splitlines()[:1] and place.is_own(comment):
-                request = (place.update, f"{place.comment}/{comment['id']}")
+        for comment in thread.all_comments():
+            if comment["body"].splitlines()[:1] == body.splitlines()[:1] and thread.is_own(comment):
+                request = (thread.update, f"{thread.comment}/{comment['id']}")
                 break
     except (AttributeError, KeyError, TypeError):
-        raise _refusal(f"{place.api} does not answer with comments; check the address") from None
-    place.ask(*request, {"body": body})
+        raise _refusal(f"{thread.api} does not answer with comments; check the address") from None
+    thread.ask(*request, {"body": body})
 
 
 def _refusal(reason: str) -> UsageError:

@@ -36,8 +36,8 @@ def ask(inputs: OwnInputs) -> tuple[str, ...]:
     click.echo("\n".join(inputs.lines), err=True)
     paths = [file.path for file in inputs.runs]
     baseline = _choose("Which is the baseline, the system in use today?", [*inputs.saved, *paths])
-    others = [path for path in paths if path != baseline]
-    candidate = _choose("Which is the candidate, the system that should replace it?", others)
+    other_paths = [path for path in paths if path != baseline]
+    candidate = _choose("Which is the candidate, the system that should replace it?", other_paths)
     if not inputs.judged:
         return baseline, candidate
     judged = {file.path: file for file in inputs.judged}
@@ -45,8 +45,8 @@ def ask(inputs: OwnInputs) -> tuple[str, ...]:
     if file.path != inputs.folder:
         runs = tuple(file for file in inputs.runs if file.path in {baseline, candidate})
         _write_collection(replace(inputs, runs=runs), file)
-    again = join(["rankgate", "gate", inputs.folder, baseline, candidate])
-    click.echo(f"next time: {again}\n", err=True)
+    next_command = join(["rankgate", "gate", inputs.folder, baseline, candidate])
+    click.echo(f"next time: {next_command}\n", err=True)
     return inputs.folder, baseline, candidate
 
 

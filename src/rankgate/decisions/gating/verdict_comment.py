@@ -83,11 +83,11 @@ def comment_body(
     name = name or CHECK
     end = "\n\n".join((*_baseline_age(result, refresh_after), _links(name, page)))
     body = marker(name)
-    for part in map(make_inert, _parts(comment_document(result))):
-        if len(body) + len(part) + len(end) + len(_LEFT_OUT) > _LONGEST - 10:
+    for block in map(make_inert, _parts(comment_document(result))):
+        if len(body) + len(block) + len(end) + len(_LEFT_OUT) > _LONGEST - 10:
             end = f"{_LEFT_OUT}\n\n{end}"
             break
-        body = f"{body}\n\n{part}"
+        body = f"{body}\n\n{block}"
     return f"{body}\n\n{end}\n"
 
 

@@ -70,18 +70,18 @@ def changes_document(result: RankSimilarity, runs: str, verb: str) -> Document:
     changed = result.changes.filter(first_change <= depth)
     notices = NOTICES.blocks(result)
     if changed.is_empty():
-        same = f"The first {depth} documents of all lists are the same: judging them separates no runs."
-        return make_document(title, *notices, lead=(same,), status=status)
+        sentence = f"The first {depth} documents of all lists are the same: judging them separates no runs."
+        return make_document(title, *notices, lead=(sentence,), status=status)
     of_query = depth + float(changed[f"new_in_{depth}"].to_numpy().mean())
-    drawn = min(len(changed), max(MIN_QUERIES, round(PAIRS_TO_JUDGE / of_query)))
-    more = (
+    query_count = min(len(changed), max(MIN_QUERIES, round(PAIRS_TO_JUDGE / of_query)))
+    next_batch = (
         "If these do not settle it, the verdict says how much is missing. Make --queries larger, at most "
         f"{len(changed):,}: the new pool contains the old one, and rate asks only for what is new. Choose "
         "the number once, and gate again when all are judged: looking after every few pairs makes a "
         "chance result more likely than the verdict states."
     )
-    if drawn == len(changed):
-        more = (
+    if query_count == len(changed):
+        next_batch = (
             "These are all queries that changed. If they do not settle it, or are fewer than "
             f"{MIN_QUERIES}, add queries to both runs."
         )
@@ -93,16 +93,18 @@ def changes_document(result: RankSimilarity, runs: str, verb: str) -> Document:
         *notices,
         "This shows where the lists differ, and how far. It cannot show which list is better: that takes "
         "judgments of the documents in which they differ.",
-        f"Judge about {round(drawn * of_query)} pairs first: the first {depth} documents of {drawn:,} of the "
+        f"Judge about {round(query_count * of_query)} pairs first: the first {depth} documents of "
+        f"{query_count:,} of the "
         f"{count_noun(len(changed), 'query')} that changed there, drawn at random. The verdict is then about "
         "the queries that changed; the others gain and lose nothing there.",
         Code(
-            f"rankgate pool {runs} --depth {depth} --queries {drawn} --query-sampling changed -o pool.csv\n"
+            f"rankgate pool {runs} --depth {depth} --queries {query_count} --query-sampling changed -o "
+            "pool.csv\n"
             f"{_RATE}rankgate {verb} judgments.csv {runs} -m nDCG@{depth}"
         ),
         "In a browser instead of the second and third line (needs pip install 'rankgate[serve]'):",
         Code(_RATE_IN_BROWSER),
-        more,
+        next_batch,
         "Both lists of every query, side by side in the browser:",
         Code(f"rankgate open {runs}"),
         lead=(result.change_sentence,),
@@ -113,13 +115,14 @@ def changes_document(result: RankSimilarity, runs: str, verb: str) -> Document:
 def one_run_document(run: Run, run_path: str) -> Document:
     """What one set of answers needs for its first number, and for a later verdict; `run_path` as above."""
     queries = run.table["query_id"].n_unique()
-    drawn = min(queries, PAIRS_TO_JUDGE // 3)
+    query_count = min(queries, PAIRS_TO_JUDGE // 3)
     return make_document(
         f"one set of answers, {run.name}: {count_noun(queries, 'query')}, no judgments yet",
-        f"Judge about {PAIRS_TO_JUDGE} pairs for the first number: the first 3 documents of {drawn} queries, "
+        f"Judge about {PAIRS_TO_JUDGE} pairs for the first number: the first 3 documents of {query_count} "
+        "queries, "
         "drawn at random. The last line keeps it as the baseline of later gates.",
         Code(
-            f"rankgate pool {run_path} --depth 3 --queries {drawn} -o pool.csv\n{_RATE}"
+            f"rankgate pool {run_path} --depth 3 --queries {query_count} -o pool.csv\n{_RATE}"
             f"rankgate eval judgments.csv {run_path} -m nDCG@3\n"
             f"rankgate baseline save today judgments.csv {run_path} -m nDCG@3"
         ),
@@ -140,15 +143,15 @@ def lists_document(
         texts: the texts of queries, by id.
         documents: the texts of documents, by id.
     """
-    first, *others = runs
+    first, *candidates = runs
     grades = pl.DataFrame(schema=_GRADES) if qrels is None else qrels.table.select(*_GRADES)
-    best = max(grades["grade"], default=0.0)
+    top_grade = max(grades["grade"], default=0.0)
     tables = [_first_documents(run, grades) for run in runs]
-    tables += [] if others else [tables[0].clear()]
+    tables += [] if candidates else [tables[0].clear()]
     pairs = split_pairs(joined_lists(*tables), len(tables) - 1)
-    similarities = [rank_similarity(first, other) for other in others]
+    similarities = [rank_similarity(first, candidate) for candidate in candidates]
     sections = []
-    for place, (rows, similarity) in enumerate(zip_longest(pairs, similarities)):
+    for position, (rows, similarity) in enumerate(zip_longest(pairs, similarities)):
         name, title, order_text = "", first.name, ""
         changed: list[str] = []
         if similarity is not None:
@@ -161,18 +164,18 @@ def lists_document(
                 query,
                 rows_by_query[query],
                 (first.name, name),
-                place=str(place),
+                position=str(position),
                 text=texts.get(query, ""),
                 change=_new_documents(rows_by_query[query]),
                 documents=documents,
-                top=best,
+                top=top_grade,
             )
             for query in order[: max(1, _SHOWN_QUERIES // len(pairs))]
         )
         heading = f"{len(query_pairs):,} of {count_noun(len(order), 'query')}{order_text}"
-        blocks = nonempty_blocks((_MOVES if others else "", QueryLists(heading, query_pairs)))
-        sections.append(Section(f"lists-{place}", title, blocks, name or first.name))
-    lead = [similarity.change_sentence for similarity in similarities if len(others) == 1]
+        blocks = nonempty_blocks((_MOVES if candidates else "", QueryLists(heading, query_pairs)))
+        sections.append(Section(f"lists-{position}", title, blocks, name or first.name))
+    lead = [similarity.change_sentence for similarity in similarities if len(candidates) == 1]
     lead.append(
         "A dash means unjudged." if len(grades) else "There are no judgments, so there are no grades."
     )

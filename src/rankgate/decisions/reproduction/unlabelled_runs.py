@@ -31,7 +31,9 @@ def show_if_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) ->
     if not paths or not all(Path(path).exists() and Path(path).suffix != ".toml" for path in paths):
         return False
     files = [find_files([path]) for path in paths]
-    if not all(len(found) == 1 and found[0].has_run and not found[0].has_judgments for found in files):
+    if not all(
+        len(file_list) == 1 and file_list[0].has_run and not file_list[0].has_judgments for file_list in files
+    ):
         return False
     show_runs(paths, verb, options)
     return True
@@ -43,13 +45,13 @@ def show_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> No
     Args:
         paths: one run or two, the baseline first.
         verb: the command that was called, ``gate`` or ``compare``.
-        options: those of the command: columns, form, output, and of a gate opened.
+        options: those of the command: columns, form, output, and of a gate open_page.
 
     Raises:
         InputError: a run that cannot be read.
         UsageError: a form that needs a verdict; the output cannot be written.
     """
-    form, output, opened = options["form"], options["output"], options.get("opened", False)
+    form, output, opens_page = options["form"], options["output"], options.get("open_page", False)
     if form not in FORMS:
         problem = (
             f"--format {form} needs a verdict, and a verdict needs judgments; see without it what to judge."
@@ -57,18 +59,20 @@ def show_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> No
         raise UsageError(problem, code="missing-input")
     columns = options["columns"]
     collection = Collection(columns=columns)
-    words = join([*paths, *(["--columns", columns] if columns else [])])
+    arguments = join([*paths, *(["--columns", columns] if columns else [])])
     runs = [collection.run(path) for path in paths]
     similarity = rank_similarity(runs[0], runs[1]) if len(runs) == 2 else None
     document = (
-        one_run_document(runs[0], words) if similarity is None else changes_document(similarity, words, verb)
+        one_run_document(runs[0], arguments)
+        if similarity is None
+        else changes_document(similarity, arguments, verb)
     )
     page = ""
-    if form == "html" or opened:
+    if form == "html" or opens_page:
         texts, titles = known_texts(find_files(paths))
         lists = lists_document(runs, None, texts, titles)
-        whole = replace(document, sections=(*document.sections, *lists.sections))
-        page = document_page(whole, Links(query_text=lambda query: texts.get(query, "")))
+        page_document = replace(document, sections=(*document.sections, *lists.sections))
+        page = document_page(page_document, Links(query_text=lambda query: texts.get(query, "")))
     if form == "html":
         text = page
     elif form == "json" and similarity is not None:
@@ -76,5 +80,5 @@ def show_runs(paths: Sequence[str], verb: str, options: Mapping[str, Any]) -> No
     else:
         text = render_document(document, "text" if form == "json" else form, output_width(output))
     write_output(style_output(text, form, output), output)
-    if opened:
+    if opens_page:
         open_page(page)

@@ -416,10 +416,10 @@ def _points(rows: list[_SystemPoint], metrics: tuple[str, str]) -> Any:
 
 def _places(rows: list[_SystemPoint], size: tuple[int, int]) -> list[tuple[float, float]]:
     """The positions of points, from the left and from the top."""
-    left, right = _ends([row["x"] for row in rows])
+    lowest_x, highest_x = _ends([row["x"] for row in rows])
     low, high = _ends([row["y"] for row in rows])
     return [
-        (size[0] * (row["x"] - left) / (right - left), size[1] * (high - row["y"]) / (high - low))
+        (size[0] * (row["x"] - lowest_x) / (highest_x - lowest_x), size[1] * (high - row["y"]) / (high - low))
         for row in rows
     ]
 

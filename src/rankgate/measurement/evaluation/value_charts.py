@@ -71,7 +71,7 @@ class _QueryValue(TypedDict):
 class _RunMean(TypedDict):
     run: str
     value: float
-    words: str
+    mean_text: str
 
 
 class _HeatCell(TypedDict):
@@ -96,7 +96,7 @@ def _distribution_panel(result: Scores, rows: list[_QueryValue], metric: str) ->
     alt = load_altair()
     names = shorten_names([run.run for run in result.runs])
     means: list[_RunMean] = [
-        {"run": name, "value": run.means[metric], "words": f"mean {format_decimal(run.means[metric])}"}
+        {"run": name, "value": run.means[metric], "mean_text": f"mean {format_decimal(run.means[metric])}"}
         for name, run in zip(names, result.runs, strict=True)
         if not math.isnan(run.means[metric])
     ]
@@ -123,7 +123,7 @@ def _distribution_panel(result: Scores, rows: list[_QueryValue], metric: str) ->
     mean = alt.Chart(inline_data(means)).encode(y=y)
     layers += [
         mean.mark_point(shape="diamond", filled=True, size=90, color=RED, opacity=1).encode(x=x),
-        mean.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="words:N"),
+        mean.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="mean_text:N"),
     ]
     return alt.layer(*layers).properties(
         width=_WIDTH, height=_ROW * max(len(names), 1), **panel_title(metric)

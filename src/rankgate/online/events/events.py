@@ -160,9 +160,10 @@ class Events(ByContent):
             if getattr(self, name):
                 problem = f"{name} is not computed in PostgreSQL; leave such events out in a view there."
                 raise UsageError(problem, code="unused-option")
-        if part := needs_file_reader(self.log_mapping):
+        if setting := needs_file_reader(self.log_mapping):
             problem = (
-                f"{table.label}: {part} of a mapping is not computed in PostgreSQL; make a view there with a "
+                f"{table.label}: {setting} of a mapping is not computed in PostgreSQL; make a view there "
+                "with a "
                 "row for each event, or export the table and read the file."
             )
             raise UsageError(problem, code="unused-option")

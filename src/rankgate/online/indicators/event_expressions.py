@@ -37,7 +37,7 @@ _FUNCTIONS: Mapping[str, Callable[..., IbisColumn]] = {
     "Between": lambda value, low, high: value.between(low, high),
     "Like": lambda text, pattern: text.like(pattern),
     "Lower": lambda text: text.lower(),
-    "Nullif": lambda value, other: value.nullif(other),
+    "Nullif": lambda value, null_value: value.nullif(null_value),
     "Coalesce": lambda *values: load_ibis().coalesce(*values),
     "Not": operator.invert,
     "Neg": operator.neg,
@@ -107,7 +107,7 @@ class _Maker:
         if name not in _OPERATORS and name not in _FUNCTIONS:
             raise ValueError(f"{node.sql()} is not supported")
         parts = [*node.iter_expressions()]
-        columns = [self.make(part) for part in parts]
+        columns = [self.make(column) for column in parts]
         if name in _OPERATORS or name == "In":
             _check_kinds(*parts)
         if name in _FUNCTIONS:

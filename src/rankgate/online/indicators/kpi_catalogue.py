@@ -317,14 +317,14 @@ class KpiCatalogue(Registry[Kpi]):
     A mapping's KPIs are found by their names; they are not among the names that are listed.
     """
 
-    own: Mapping[str, Kpi] = {}
+    mapping_kpis: Mapping[str, Kpi] = {}
 
     def declare(self, kpis: Iterable[Kpi]) -> None:
         """Add KPIs of a mapping; they replace those of equal names of other mappings."""
-        self.own = {**self.own, **{kpi.name: kpi for kpi in kpis}}
+        self.mapping_kpis = {**self.mapping_kpis, **{kpi.name: kpi for kpi in kpis}}
 
     def __getitem__(self, name: str) -> Kpi:
-        return self.own[name] if name in self.own else super().__getitem__(name)
+        return self.mapping_kpis[name] if name in self.mapping_kpis else super().__getitem__(name)
 
     def find(self, name: str) -> Kpi:
         """Return the KPI with a name or an alias.
@@ -332,9 +332,9 @@ class KpiCatalogue(Registry[Kpi]):
         Raises:
             UsageError: No KPI has the name; the message gives the nearest.
         """
-        if name in self.own:
-            return self.own[name]
-        if name not in self and (matches := get_close_matches(name, self.own, 1)):
+        if name in self.mapping_kpis:
+            return self.mapping_kpis[name]
+        if name not in self and (matches := get_close_matches(name, self.mapping_kpis, 1)):
             problem = f"no KPI is called {name!r}; did you mean {matches[0]}?"
             raise UsageError(problem, code="unknown-KPI")
         return super().find(name)

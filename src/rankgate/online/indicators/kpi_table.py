@@ -202,7 +202,7 @@ class KpiTable(Result):
     @property
     def totals(self) -> pl.DataFrame:
         """The KPIs of the whole log that have a value, with their titles."""
-        titles = {kpi.name: kpi.title for kpi in (*KPIS.all_objects, *KPIS.own.values())}
+        titles = {kpi.name: kpi.title for kpi in (*KPIS.all_objects, *KPIS.mapping_kpis.values())}
         total = self.values.filter(pl.col("value").is_not_null(), by="all")
         return total.with_columns(what=pl.col("kpi").replace_strict(titles, default=""))
 

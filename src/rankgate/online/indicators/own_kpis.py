@@ -116,7 +116,7 @@ class _Declaration:
 
     def kpis(self) -> Iterator[Kpi]:
         """The KPI for each window and quantile."""
-        name, per, where = self.text("name"), self.text("per") or "search", self.text("where")
+        name, row_kind, where_text = self.text("name"), self.text("per") or "search", self.text("where")
         if not re.fullmatch(r"[a-z]\w*", name):
             self.refuse("a KPI has a name of small letters, digits and _", "name")
         roles = ("numerator", "denominator") if "of" not in self.table else ("of",)
@@ -128,9 +128,9 @@ class _Declaration:
         if quantiles != [None] and len(roles) > 1:
             self.refuse("quantiles are of values, not of a ratio; give of", "quantiles")
         trees = {role: self.parse(role) for role in roles}
-        condition = self.parse("where") if where else None
+        condition = self.parse("where") if where_text else None
         texts = [self.text(role) for role in roles]
-        used_words = re.findall(r"\w+", " ".join([per, *texts, where]))
+        used_words = re.findall(r"\w+", " ".join([row_kind, *texts, where_text]))
         is_share = self.column(trees[roles[0]], condition)(events()).type().is_boolean()
         for suffix, window in windows.items():
             columns = {
@@ -144,13 +144,13 @@ class _Declaration:
                     formula=" ".join(
                         [
                             "sums" if denominator else f"quantile {quantile}" if quantile else "mean",
-                            f"over {_TABLES[per]} of {' / '.join(texts)}",
-                            *([f"where {where}"] if where else []),
+                            f"over {_TABLES[row_kind]} of {' / '.join(texts)}",
+                            *([f"where {where_text}"] if where_text else []),
                             *([f"within {suffix[1:]} of the first event"] if window else []),
                         ]
                     ),
                     source="the mapping of the log",
-                    table=_TABLES[per],  # type: ignore[arg-type]
+                    table=_TABLES[row_kind],  # type: ignore[arg-type]
                     of=value,
                     per=denominator[0] if denominator else None,
                     quantile=quantile,

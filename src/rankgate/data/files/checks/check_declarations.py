@@ -179,11 +179,11 @@ class GoldenSet:
     def from_subjects(cls, judged: RawQrels, subjects: Sequence[Subject], now: datetime) -> Self:
         """The golden set in several files, whose judgments are known."""
         contents = [subject.contents for subject in subjects if subject.contents is not None]
-        ratings = [part.ratings.table for part in contents if part.ratings is not None]
+        ratings = [file.ratings.table for file in contents if file.ratings is not None]
         return cls(
             judged,
-            _join_tables([part.queries for part in contents], "query_id", "text", CLUSTER),
-            _join_tables([part.documents for part in contents], "doc_id", "title", "text"),
+            _join_tables([file.queries for file in contents], "query_id", "text", CLUSTER),
+            _join_tables([file.documents for file in contents], "doc_id", "title", "text"),
             pl.concat([RATINGS_SCHEMA.empty(), *ratings]),
             {run.name: run.table for subject in subjects for run in subject.ranked},
             now,

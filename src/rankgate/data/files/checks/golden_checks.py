@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rankgate.data.files.checks.check_declarations import GoldenSet
 
 _MIN_COPIED = 5  # words in sequence; fewer are in a document by chance
-_MOST = 0.8  # share of a query's words that are copied, of clusters among queries, of judged documents
+_LARGE_SHARE = 0.8  # share of a query's words that are copied, of clusters among queries, of judged documents
 _MAX_DOCUMENTS = 50_000
 _MAX_DAYS = 365
 _DIFFERENCE = 0.05  # of nDCG@10: a set that detects only larger ones misses most real ones
@@ -76,11 +76,13 @@ def _find_copied_queries(golden: GoldenSet) -> Iterator[Found]:
         )
 
 
-def _is_copied(words: list[str], document: list[str]) -> bool:
+def _is_copied(query_words: list[str], document: list[str]) -> bool:
     """True if at least four fifths of the words, five or more, follow each other in the document."""
-    length = max(_MIN_COPIED, ceil(len(words) * _MOST))
+    length = max(_MIN_COPIED, ceil(len(query_words) * _LARGE_SHARE))
     line = f" {' '.join(document)} "
-    return any(f" {' '.join(words[i : i + length])} " in line for i in range(len(words) - length + 1))
+    return any(
+        f" {' '.join(query_words[i : i + length])} " in line for i in range(len(query_words) - length + 1)
+    )
 
 
 @check("documents-missing", "warning", "golden", "Judged documents are not in the corpus.")
@@ -122,8 +124,8 @@ def _find_near_documents(golden: GoldenSet) -> Iterator[Found]:
         return
     graded = golden.judged.graded.select(*PAIR, "grade")
     judged = _texts(golden.documents.join(graded, on="doc_id", how="semi"))
-    others = golden.documents.join(graded, on="doc_id", how="anti").head(_MAX_DOCUMENTS)
-    pairs = near_duplicates(judged, _texts(others), "words")
+    other_documents = golden.documents.join(graded, on="doc_id", how="anti").head(_MAX_DOCUMENTS)
+    pairs = near_duplicates(judged, _texts(other_documents), "words")
     table = pl.DataFrame(list(pairs), {"doc_id": pl.String, "copy": pl.String}, orient="row")
     both_ways = pl.concat([table, table.select(doc_id="copy", copy="doc_id")])
     grades_of_copies = graded.rename({"doc_id": "copy", "grade": "grade_of_copy"})
@@ -196,7 +198,7 @@ def _find_too_few_queries(golden: GoldenSet) -> Iterator[Found]:
     fix = f"add queries: {power.needed:,.0f} detect {_DIFFERENCE:g}"
     if golden.is_clustered:
         fix += "; take other topics, as related queries help little"
-    elif power.judged < _MOST:
+    elif power.judged < _LARGE_SHARE:
         fix = (
             f"judge what the systems show first, as {power.judged:.0%} of the first ten documents are judged "
             f"(rankgate holes qrels.txt old.run new.run --judge-next 50); then {fix}"

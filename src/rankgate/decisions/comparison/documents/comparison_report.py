@@ -200,7 +200,7 @@ class _QueryLists:
             query,
             rows_by_query.get(query, ()),
             names,
-            place=self.place,
+            position=self.place,
             text=self.texts.get(query, ""),
             change=change,
             documents=self._documents(query),
