@@ -77,7 +77,7 @@ from rankgate.judging.resolution.resolve import resolve as resolve
 from rankgate.judging.sheets import CollectedRatings as CollectedRatings
 from rankgate.judging.sheets import Sheets as Sheets
 from rankgate.judging.sheets import collect as collect
-from rankgate.judging import sheets as sheets
+from rankgate.judging.sheets import sheets as sheets
 from rankgate.measurement.description.describe import describe as describe
 from rankgate.measurement.description.description import Descriptions as Descriptions
 from rankgate.measurement.evaluation.accumulator import Accumulator as Accumulator
