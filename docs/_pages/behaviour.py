@@ -71,6 +71,8 @@ def shown(metric: Metric) -> Metric:
     """The metric for its picture, with a cutoff only if the metric needs one."""
     for name in metric.missing:
         metric = metric(**{name: _AT.get(name, 0.5)})
+    if metric.view == SEQUENCES and "order" in metric.parameters:  # grades of the pool name no order
+        metric = metric(order="any")
     if isinstance(metric, ListMetric | FacetMetric) and metric.at == "cutoff":
         return metric @ (_LONGEST if "step" in metric.parameters else _AT["cutoff"])
     return metric

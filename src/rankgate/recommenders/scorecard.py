@@ -190,7 +190,7 @@ def scorecard(
     >>> result.figures.select("system", "metric", "value").rows()[2:]
     [('same', 'Coverage@1', 0.5), ('own', 'Coverage@1', 1.0)]
     >>> result.dominated
-    (('same', 'own'),)
+    (Dominated(system='same', by='own'),)
     """
     if not 0 < level < 1 or resamples < 1:
         raise UsageError("level must be between 0 and 1, and resamples 1 or more.", code="out-of-range")
