@@ -84,7 +84,7 @@ COMMAND_ONLY = {
     "fuse": {"target", "to"},  # the file
     "snapshot": {"target", "baseline", "baseline_output", "seed", "record"},  # compare_engines
     "gate": {
-        "opened",
+        "open_page",
         *("also", "details", "record", "checked", "snapshots"),  # what is printed and recorded; self_check
         *("noise", "scores", "directions"),  # read_run; read_scores
         *("comment", "refresh_after"),  # posted by the command

@@ -461,7 +461,7 @@ def _find_columns(column: str, table: Table, *, several: bool) -> tuple[int, ...
             hint = (
                 f"; write COLUMN{NAME_SEPARATOR}{word} if the file holds answers of an engine"
                 if "." in word
-                else ""
+                else f"; if another file has it, name both: {word}{NAME_SEPARATOR}COLUMN"
             )
             problem = f"no column '{word}' among {name_list}{hint}."
             raise InputError(problem, source=label, line=line, code="missing-column")

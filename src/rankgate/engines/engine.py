@@ -271,7 +271,7 @@ class Engine(ABC):
         Raises:
             UsageError: a name has no value.
         """
-        values = {*self.request_values(Query("", "")), *more}
+        values = {*self.known(Query("", "")), *more}
         if unknown_names := sorted(set(used) - values):
             raise UsageError(
                 f"the name {unknown_names[0]} of the request has no value; give it in [engine.parameters].",
@@ -355,7 +355,7 @@ class Engine(ABC):
         query_parameters = {name: value for name, value in query.values.items() if name in self.parameters}
         return {**self.parameters, **query_parameters}
 
-    def request_values(self, query: Query) -> dict[str, Any]:
+    def known(self, query: Query) -> dict[str, Any]:
         """The values for names in double braces."""
         return {
             **self.parameters_of(query),

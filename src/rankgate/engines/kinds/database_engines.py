@@ -18,6 +18,7 @@ from urllib.parse import quote
 
 from rankgate.core.errors import UsageError, require
 from rankgate.core.frozen import dataclass
+from rankgate.core.value_types import Json
 from rankgate.data.answers.engine_answers import MISSING, Answer, Failure, Row, make_answer
 from rankgate.engines.engine import Connection, Engine, Facts, Query
 from rankgate.engines.requests.secrets import Secrets, fill, template_names, value_text
@@ -162,7 +163,7 @@ class _Session(Connection):
         )
 
     def _values(self, query: Query) -> dict[str, Any]:
-        return {name: _adapt(value) for name, value in self._engine.request_values(query).items()}
+        return {name: _adapt(value) for name, value in self._engine.known(query).items()}
 
     def _first_row(self, statement: str, values: list[Any]) -> tuple[Any, ...] | None:
         """The first row of a statement; None if the server does not answer it."""
@@ -308,7 +309,7 @@ class Sqlite(Engine):
     def _refuse_unbound(self, database: sqlite3.Connection, sql: str) -> None:
         """Refuse a statement with names that have no value; SQLite checks it."""
         try:
-            database.execute(f"EXPLAIN {sql}", self.request_values(Query("", "")))
+            database.execute(f"EXPLAIN {sql}", self.known(Query("", "")))
         except sqlite3.ProgrammingError as error:
             raise UsageError(f"{error} Give it in [engine.parameters].", code="unknown-parameter") from None
         except sqlite3.Error:
@@ -326,11 +327,11 @@ class Sqlite(Engine):
         except sqlite3.Error as error:
             raise UsageError(f"SQLite: {error}.", code="statement-failed") from None
 
-    def request_values(self, query: Query) -> dict[str, Any]:
-        """The values for names; lists and objects as JSON text, which SQLite's functions read."""
+    def parameters_of(self, query: Query) -> dict[str, Json]:
+        """The parameters; lists and objects as JSON text, which SQLite's functions read."""
         return {
             name: value_text(value) if isinstance(value, list | dict) else value
-            for name, value in super().request_values(query).items()
+            for name, value in super().parameters_of(query).items()
         }
 
     def expression(self, text: str) -> str:
@@ -361,7 +362,7 @@ class _Database(Connection):
 
     def ask(self, query: Query) -> Answer | Failure:
         engine, names = self._engine, list(self._engine.fields)
-        values = engine.request_values(query)
+        values = engine.known(query)
         text = engine.expression(query.text) if engine.sql is None else query.text
         if engine.sql is None and not text:
             return Answer(())

@@ -162,7 +162,7 @@ class _Api(Connection):
         total: object = None
         for page in range(-(-engine.depth // size)):
             values = {
-                **engine.request_values(query),
+                **engine.known(query),
                 "offset": page * size,
                 "page": page + engine.first_page,
                 "page_size": size,
@@ -320,7 +320,7 @@ class _Cluster(Connection):
 
     def ask(self, query: Query) -> Answer | Failure:
         engine = self._engine
-        values = engine.request_values(query)
+        values = engine.known(query)
         path, body = engine.request(values, self._variables)
         params = fill(engine.params, values, self._variables)
         partial: list[str] = []

@@ -284,7 +284,7 @@ class _Index(Connection):
 
     def ask(self, query: Query) -> Answer | Failure:
         engine = self._engine
-        values = engine.request_values(query)
+        values = engine.known(query)
         try:
             boosts = {name: float(boost) for name, boost in fill(engine.boosts, values).items()}
             parsed, _ = self._index.parse_query_lenient(
