@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -183,7 +182,7 @@ def test_a_command_that_fails_is_named(program):
     assert "nothing-of-that-name" in run_runner("trec", "nothing-of-that-name").stderr
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no Node")
+@pytest.mark.node
 def test_the_example_in_another_language(tmp_path):
     example = FOLDER / "examples" / "trec.mjs"
     outcome = run_runner("trec", "node", example)

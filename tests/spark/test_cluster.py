@@ -58,6 +58,7 @@ def kill_own():
 EVALUATION = """
 from pyspark import TaskContext
 from rankgate import metric
+from rankgate.core.present.codec import encode
 
 @metric
 def deadly(grades: list[float | None]) -> float:
@@ -87,7 +88,7 @@ found = evaluate(table(f"{folder}/qrels.parquet"), table(f"{folder}/run.parquet"
 rows = found.maker.values.select("query_id", "`nDCG@10`", "AP", "RR", "deadly").collect()
 print(json.dumps({"happened": [each for each in ("killed", "ended", "copied") if happened(each)],
                   "values": [list(row) for row in rows],
-                  "counts": found.runs[0].counts.to_dict()}))
+                  "counts": encode(found.runs[0].counts)}))
 spark.stop()
 """
 

@@ -8,6 +8,7 @@ from polars.testing import assert_frame_equal
 import rankgate
 from rankgate import metric
 from rankgate.core.errors import DuplicateError, InputError, UsageError
+from rankgate.core.present.codec import encode
 from rankgate.data.id_match import ACCEPT, DO_NOT_FIT, PARTLY_FIT
 from support.spark import (
     measured,
@@ -86,7 +87,7 @@ def test_values_equal_those_of_one_machine(data, tmp_path, convention):
         assert values_of(spark_result, label) == local_run.per_query(label), label
     summary = spark_result.runs[0]
     assert summary.means == pytest.approx(dict(local_run.means), rel=1e-12, nan_ok=True)
-    local_counts, spark_counts = local_run.counts.to_dict(), summary.counts.to_dict()
+    local_counts, spark_counts = encode(local_run.counts), encode(summary.counts)
     assert local_counts.pop("judged_at") == pytest.approx(spark_counts.pop("judged_at"), rel=1e-12)
     assert local_counts == spark_counts
 

@@ -17,6 +17,7 @@ import polars as pl
 
 import rankgate
 from rankgate import online
+from rankgate.core.present.codec import encode
 from rankgate.decisions.gating.policy import parse_policy
 from rankgate.decisions.gating.saved.saved_baselines import save
 from rankgate.judging.agreement.rater_resampling import resample_raters
@@ -188,10 +189,7 @@ def main(folder, threads, seed):
         shuffle_unordered(seed)
     for name, call in verbs(folder).items():
         result = call()
-        if isinstance(result, pl.DataFrame):
-            content = result.rows()
-        else:
-            content = result if isinstance(result, dict) else result.to_dict()
+        content = result.rows() if isinstance(result, pl.DataFrame) else encode(result)
         text = json.dumps(content, sort_keys=True, default=str)
         (folder / f"{name}.result").write_text(text)
 

