@@ -46,6 +46,10 @@ QUICK := -m "not slow and not large" \
     tests/comparison/test_audit.py src
 # for the coverage, tests of areas that the quick ones do not reach
 COVERED := tests/gating/test_pytest_plugin.py tests/gating/test_selection.py tests/store/test_account.py tests/store/test_backup.py tests/comparison/test_data_sets.py tests/explanation/test_reconcile.py tests/explanation/test_explain_command.py tests/comparison/test_parts.py tests/cli/test_search.py tests/cli/test_collection_options.py \
+    tests/journeys tests/gating/test_own_files.py tests/gating/test_no_judgments.py tests/gating/test_pull_comment.py \
+    tests/files/test_golden_set.py tests/comparison/test_framework_scores.py tests/online/test_map.py \
+    tests/online/test_own_kpis.py tests/online/test_five_logs.py tests/online/test_kpi.py tests/cli/test_skill.py \
+    tests/cli/test_init.py tests/evaluation/sequences/test_tool_calls.py tests/engines/test_vectors.py \
     tests/cli/test_withheld.py tests/cli/test_described_commands.py tests/test_versions.py tests/evaluation/test_faults_of_inputs.py \
     tests/docs/test_document_leaf.py tests/docs/test_document_note.py tests/docs/test_document_shop.py \
     tests/web/test_verbs.py tests/sweeps/test_plan.py tests/pipelines/test_stages_command.py tests/engines/test_project_engines.py tests/gating/test_words.py tests/test_progress.py tests/test_extras.py tests/test_main_module.py \
