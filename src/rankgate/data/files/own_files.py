@@ -20,14 +20,12 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.data.collection import Collection
 from rankgate.data.column_guess import UNKNOWN, ColumnGuess, GuessError
 from rankgate.data.file_contents import FileContents
+from rankgate.data.formats.run_companions import FIELDS_SUFFIX
 from rankgate.data.id_match import IdMatch
 from rankgate.data.read import contents_of
 
 if TYPE_CHECKING:
     from rankgate.data.streams.source import InputKind
-
-FIELDS_SUFFIX = ".docs.jsonl"
-"""What the name of a run is followed by for the file of its documents' fields."""
 
 MAX_FILES = 200
 _MAX_TEXT_LENGTH = 240

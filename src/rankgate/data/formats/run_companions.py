@@ -1,7 +1,7 @@
 """Files that belong to a run: query metadata, and facts about its snapshot.
 
 Query metadata of a run (state, latency and tags) is in the companion file ``RUN.meta.jsonl``, with
-one object per query.
+one object per query. The display fields of its documents are in ``RUN.docs.jsonl``.
 
 A snapshot writes its answers to ``RUN.partial.jsonl`` while it runs, and its description to
 ``RUN.snapshot.json`` at the end.
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 SUFFIX = ".meta.jsonl"
+FIELDS_SUFFIX = ".docs.jsonl"
 STATES = ("ok", "zero", "failed", "not_run")
 
 REQUEST_COLUMNS = (

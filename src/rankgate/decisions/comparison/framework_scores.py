@@ -12,7 +12,7 @@ from contextlib import suppress
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.errors import InputError, MissingExtraError
+from rankgate.core.errors import InputError, require
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.streams.source import MAX_UNPACKED_BYTES
@@ -95,11 +95,9 @@ def _member(archive: zipfile.ZipFile, data: bytes, name: str, label: str) -> byt
         raise InputError(problem, source=label, code="too-large")
     if info.compress_type != _ZSTD:
         return archive.read(info)
-    try:
-        import zstandard
-    except ImportError:
-        message = "Inspect logs packed with zstd need the package zstandard: pip install zstandard."
-        raise MissingExtraError(message) from None
+    require("Inspect logs packed with zstd need zstandard", "zstandard")
+    import zstandard
+
     begin = info.header_offset + _ZIP_HEADER  # then the name and the extra field
     begin += sum(int.from_bytes(data[begin - i : begin - i + 2], "little") for i in (4, 2))
     packed = data[begin : begin + info.compress_size]

@@ -17,10 +17,10 @@ import polars as pl
 from rankgate.core.frozen import dataclass
 from rankgate.data import Run
 from rankgate.data.answers.engine_answers import Answer, Failure, make_answer
+from rankgate.data.formats.run_companions import FIELDS_SUFFIX
 from rankgate.decisions.pipelines.pipeline_file import RerankStage
 from rankgate.engines.engine import Connection, Engine, Query
 from rankgate.engines.kinds.local_engines import Command, Process, result_rows
-from rankgate.engines.snapshots.run_files import FIELDS_SUFFIX
 
 if TYPE_CHECKING:
     from rankgate.core.errors import InputError

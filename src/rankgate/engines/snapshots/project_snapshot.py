@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.errors import InputError
+from rankgate.data.formats.run_companions import FIELDS_SUFFIX
 from rankgate.engines.engine import Query
 from rankgate.engines.project_engines import EngineAccess, read_project_engine
-from rankgate.engines.snapshots.run_files import DEFAULT_FORMAT, FIELDS_SUFFIX
+from rankgate.engines.snapshots.run_files import DEFAULT_FORMAT
 from rankgate.engines.snapshots.snapshot_verb import snapshot
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import project_engines, queries_documents

@@ -20,7 +20,7 @@ from rankgate.core.output_files import replace_file
 from rankgate.data.answers.engine_answers import break_ties
 from rankgate.data.files.conversion import write_run
 from rankgate.data.formats import registry, run_companions
-from rankgate.data.formats.run_companions import PARTIAL, RESULT
+from rankgate.data.formats.run_companions import FIELDS_SUFFIX, PARTIAL, RESULT
 from rankgate.data.run import RUN_SCHEMA, Run
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.json_text import format_json
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from rankgate.engines.configuration import Configuration
     from rankgate.engines.engine import Query
 
-
-FIELDS_SUFFIX = ".docs.jsonl"
-"""The suffix of the file of a run's display fields."""
 
 DEFAULT_FORMAT = "csv"
 """The default format of runs: it holds every id."""
