@@ -2,6 +2,7 @@
 
 import json
 import random
+import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -31,6 +32,7 @@ def lists(seed):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # of the pages that are opened
     for name, ranking in lists(3).items():
         lines = (
             f"{query} Q0 {document} {rank} {9 - rank} {name}\n"

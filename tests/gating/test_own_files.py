@@ -87,7 +87,7 @@ def test_questions_and_the_page_on_a_real_terminal(shop):
     browser.chmod(0o755)
     terminal, its_end = pty.openpty()
     command = [sys.executable, "-m", "rankgate", "gate", "--open"]
-    environment = {**os.environ, "BROWSER": f"{browser} %s"}
+    environment = {**os.environ, "BROWSER": f"{browser} %s", "TMPDIR": str(shop)}
     process = subprocess.Popen(command, stdin=its_end, stdout=its_end, stderr=its_end, env=environment)
     os.close(its_end)
     printed, answers = b"", [b"2\n", b"y\n", b"y\n"]

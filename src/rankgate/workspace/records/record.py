@@ -305,7 +305,7 @@ def _make_record(
         input_fields["convention"] = dict(figures.convention)
     return NewRecord(
         result=result.to_dict(**lists),
-        evaluated_at=moment or datetime.now(UTC).replace(microsecond=0),
+        evaluated_at=moment or datetime.now(UTC),
         system=figures.system,
         verdict=figures.verdict,
         values=figures.values,
@@ -364,7 +364,7 @@ def record_command_result(result: Result, parameters: Mapping[str, Any]) -> Reco
         store=store,
         project=project,
         system=os.environ.get(SYSTEM_VARIABLE, ""),
-        at=datetime.now(UTC).replace(microsecond=0),
+        at=datetime.now(UTC),
         labels=parse_pairs(label_texts, LABELS_VARIABLE, str),
         qrels=qrels,
         runs=runs,
