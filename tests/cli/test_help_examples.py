@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,7 @@ def test_every_example_of_a_command_runs(name, others, world, tmp_path, monkeypa
     """The first and the last of each command; those between them are run separately."""
     for variable, value in help_examples.ENVIRONMENT.items():
         monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # of the pages that are opened
     for command, lines in help_examples.examples(name).items():
         folder = tmp_path / command.replace(" ", "-")
         example_files.prepare(world, folder, command)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,14 +110,17 @@ def read_tags_file(path: str | Path, tag_names: Sequence[str] = ()) -> pl.DataFr
         path: CSV or TSV with column names in the first line; JSONL (``.jsonl``), one object a
             query; or a file of features, whose tag ``feature_7`` is the quarter of the queries
             by the mean of feature 7 over a query's documents.
+            A file of traces has what they say of each query: its trace, session, user, time.
         tag_names: the needed tags; a file of features has no others.
 
     Raises:
         InputError: the file cannot be read, has no queries or tags, or a query is repeated.
     """
+    input_file = open_source(path)
+    if (trace_tags := _read_trace_tags(input_file)) is not None:
+        return trace_tags
     if ".jsonl" in Path(path).suffixes or ".ndjson" in Path(path).suffixes:
         return read(path).drop("state", "latency_ms", "error", "censored")
-    input_file = open_source(path)
     if (features := _read_feature_tags(input_file, tag_names)) is not None:
         return features
     table = read_tag_table(input_file)
@@ -154,6 +158,16 @@ def _with_queries(table: pl.DataFrame, label: str, line: int | None = None) -> p
         raise InputError(problem, source=label, line=line, code="missing-column")
     query_ids = pl.col(id_column).cast(pl.String).alias("query_id")
     return table.select(query_ids, pl.all().exclude(id_column))
+
+
+def _read_trace_tags(input_file: InputFile) -> pl.DataFrame | None:
+    """What traces say of their queries; None if the file has no traces of searches."""
+    from rankgate.data.formats import trace_files
+
+    if trace_files.sniff(input_file.head(), "") is None:
+        return None
+    queries = trace_files.read(replace(input_file, read_as=None)).queries
+    return None if queries is None else queries.drop("text")
 
 
 def _read_feature_tags(input_file: InputFile, tag_names: Sequence[str]) -> pl.DataFrame | None:

@@ -152,10 +152,20 @@ def query_document(result: Comparison, query_id: str) -> Document:
     )
     return made(
         f"query {make_printable(query_id)}",
+        *_tag_lines(result, query_id),
         Table("", values) if values.rows else "no metric has a value on both sides",
         Table("", side_by_side(result, query_id)),
         "grades: – is unjudged; moved: +2 is two ranks higher in the candidate's list",
     )
+
+
+def _tag_lines(result: Comparison, query_id: str) -> list[str]:
+    """The tags of a query in a line, such as the trace that it is from; none if it has no tags."""
+    rows = result.queries.filter(query_id=query_id).select(result.tags).head(1).rows(named=True)
+    texts = [
+        f"{name} {make_printable(str(tag))}" for row in rows for name, tag in row.items() if tag is not None
+    ]
+    return [", ".join(texts)] if texts else []
 
 
 def grids(result: Comparison, worst: int = WORST, *, two_sided: bool = False) -> list[tuple[str, Grid]]:
