@@ -74,15 +74,15 @@ COMMAND_ONLY = {
     "next": {"save_sample", "save_batch", "people", "budget"},  # files; judgments; a price
     "stages": {"parameters", "folder", "again", "force"},  # LivePipeline
     "validate": {"listed"},  # how many problems are printed
-    "eval": {"per_query", "scale", "record"},  # what is printed; grades of raters
+    "eval": {"per_query", "scale", "also", "record"},  # what is printed; grades of raters
     "explain": {"all_parameters"},  # what is printed
     "compare": {
-        *("query_id", "worst", "pairs", "tables", "lists", "record"),  # what is printed and recorded
+        *("query_id", "worst", "pairs", "tables", "lists", "record", "also"),  # what is printed and recorded
         *("scores", "directions", "seeds"),  # read_scores; read_run
     },
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
-    "snapshot": {"target", "baseline", "baseline_output", "seed", "record"},  # compare_engines
+    "snapshot": {"target", "baseline", "baseline_output", "seed", "also", "record"},  # compare_engines
     "gate": {
         "open_page",
         *("also", "details", "record", "checked", "snapshots"),  # what is printed and recorded; self_check
@@ -113,7 +113,7 @@ COMMAND_ONLY = {
     "admit": {"scale"},  # of the judgments
     "record": {"name", "notes"},  # named by a file elsewhere; annotate
     "split": {"from_", "into", "to"},  # files
-    "scorecard": {"record", "seeds"},  # read_run
+    "scorecard": {"also", "record", "seeds"},  # read_run
     "plot": {
         *("name", "theme", "scale"),  # called kind; of the picture
         *("cutoffs", "unequal"),  # metrics; a comparison has pictures too

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client.parser import text_string_to_metric_families
 
+import rankgate
 from rankgate.store.material import projects
 from rankgate.store.people import invitations
 from rankgate.store.records import alerts
@@ -155,3 +156,25 @@ def test_an_exception_is_one_json_line():
     entry = json.loads(line)
     assert (entry["level"], entry["message"], entry["request"]) == ("error", "it failed", "abc")
     assert "ZeroDivisionError" in entry["traceback"]
+
+
+def test_metrics_have_the_latest_figures_of_the_history(store):
+    qrels = {f"q{number}": {"a": 1} for number in range(4)}
+    runs = {"new": {query: {"a": 1.0} for query in qrels}, "old": {query: {"b": 1.0} for query in qrels}}
+    with store.write() as connection:
+        projects.add(connection, "shop")
+    for day, name in ((2, "new"), (1, "old")):  # recorded later, but of an earlier day
+        rankgate.record(
+            rankgate.evaluate(qrels, {"docs": runs[name]}, ["P@1"]),
+            store=store.name,
+            project="shop",
+            at=f"2026-11-{day:02}",
+            qrels=qrels,
+            runs={"docs": runs[name]},
+            provenance=rankgate.Provenance("r", "main"),
+        )
+    with served(store) as address:
+        sample_values = samples(Visitor(address).get("/metrics").data.decode())
+    labels = (("metric", "P@1"), ("project", "shop"), ("system", "docs"))
+    assert sample_values["rankgate_value", labels] == 1
+    assert sample_values["rankgate_count", labels] == 4

@@ -18,7 +18,7 @@ from rankgate.core.console.terminal_output import (
     TerminalProgress,
     print_result,
     print_summary,
-    with_record_option,
+    with_figures_options,
 )
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
@@ -96,7 +96,7 @@ def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> No
 @shared_options.from_formats("queries queries")
 @store_options.in_project()
 @click.option("--save-as", metavar="NAME", help="Keep the run in the project under this name, without -o.")
-@with_record_option
+@with_figures_options
 @shared_options.form(*FORMS)
 def snapshot_command(
     engine: str,

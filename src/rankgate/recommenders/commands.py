@@ -16,7 +16,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.option_types import RATING_METRIC, DefiningCommand, SectionedCommand
 from rankgate.core.console.shared_options import backend_options
-from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_record_option
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_figures_options
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.logs.interactions import UNITS
 from rankgate.data.logs.log_judgments import Truth
@@ -115,7 +115,7 @@ def split_command(
 @metric_options.convention
 @verb_options(scorecard, "slices BY --slice", "level", "resamples")
 @shared_options.seed
-@with_record_option
+@with_figures_options
 @shared_options.form(*FORMS)
 @shared_options.output
 @of_collection("runs")

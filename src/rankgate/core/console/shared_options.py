@@ -42,11 +42,13 @@ class Hooks:
             None where the input holds judgments.
         on_spark: for ``--backend spark``: a session, with tables on Spark for a command's files.
         record: for ``--record``: records a result with the parameters of its command.
+        telemetry: for ``--also otlp=SERVICE``: sends the figures of a result.
     """
 
     score_ratings: str
     on_spark: str
     record: str
+    telemetry: str
 
 
 def find_hook(name: str) -> Callable[..., Any]:

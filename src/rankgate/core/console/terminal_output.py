@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import click
 
 from rankgate.core.console.shared_options import find_hook, write_output
-from rankgate.core.errors import replace_controls
+from rankgate.core.errors import UsageError, replace_controls
 from rankgate.core.present.document_model import make_printable
 from rankgate.core.present.text_tables import WIDTH, wrap_line
 from rankgate.core.present.write_results import render_result
@@ -190,6 +190,40 @@ def with_record_option(function: Command) -> Command:
     return record_option(noted)
 
 
+_SERVICES_KEY = "rankgate.otlp"
+
+
+def with_figures_options(function: Command) -> Command:
+    """``--record``, and ``--also otlp=SERVICE``, of a command that prints a result with figures."""
+
+    @functools.wraps(function)
+    def noted(*args: Any, also: tuple[str, ...], **options: Any) -> object:
+        click.get_current_context().meta[_SERVICES_KEY] = [_read_service(text) for text in also]
+        return function(*args, **options)
+
+    also_option = click.option(
+        "--also",
+        multiple=True,
+        metavar="otlp=SERVICE",
+        help="Send the figures, without queries and documents, as OpenTelemetry metrics of this service to "
+        "OTEL_EXPORTER_OTLP_ENDPOINT.",
+    )
+    return with_record_option(also_option(noted))
+
+
+def _read_service(text: str) -> str:
+    form, _, service = text.partition("=")
+    if form != "otlp" or not service:
+        problem = f"--also {text}: write otlp=SERVICE, the name of the service that the figures are of."
+        raise UsageError(problem, code="invalid-syntax")
+    return service
+
+
+def send_figures(result: Result, service: str) -> None:
+    """Send the figures of a result as OpenTelemetry metrics; see the hook ``telemetry``."""
+    find_hook("telemetry")(result, service)
+
+
 def record_if_requested(result: Result) -> None:
     """Record the result of the running command, if ``--record`` was given.
 
@@ -221,11 +255,14 @@ def print_result(result: Result, form: str, output: str | None = None, **options
         options: as the result's ``document`` takes them (``to_dict`` for JSON).
 
     Raises:
-        UsageError: the file cannot be written.
+        UsageError: the file cannot be written, or the figures cannot be sent.
     """
     record_if_requested(result)
     text = render_result(result, form, output_width(output), **options)
     write_output(style_output(text, form, output), output)
+    context = click.get_current_context(silent=True)
+    for service in context.meta.get(_SERVICES_KEY, ()) if context is not None else ():
+        send_figures(result, service)
 
 
 def print_summary(lines: Iterable[str]) -> None:

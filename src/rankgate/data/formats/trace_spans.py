@@ -346,8 +346,7 @@ def _read_document(document: Any) -> Document:
     text = _find_text(document, _TEXT_KEYS) or inner_document.text
     doc_id = _find_text(document, _ID_KEYS) or _find_text(metadata, _ID_KEYS) or inner_document.doc_id or text
     score = document.get("score")
-    is_number = isinstance(score, int | float) and not isinstance(score, bool)
-    return Document(doc_id, text, float(score) if is_number else None)
+    return Document(doc_id, text, None if isinstance(score, bool) else _number(score))
 
 
 def _find_text(value: Any, keys: tuple[str, ...]) -> str:

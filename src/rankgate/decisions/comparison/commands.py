@@ -21,7 +21,7 @@ from rankgate.core.console.terminal_output import (
     output_width,
     print_result,
     style_output,
-    with_record_option,
+    with_figures_options,
 )
 from rankgate.core.errors import UsageError
 from rankgate.core.present.document_forms import render_text
@@ -218,7 +218,7 @@ def _show_unlabelled(function: Command) -> Command:
     help="The tables of --format latex: the one of systems and metrics, or all.",
 )
 @click.option("--lists", is_flag=True, help="With --format json: add both ranked lists of every query.")
-@with_record_option
+@with_figures_options
 @shared_options.form(*FORMS)
 @shared_options.output
 @_show_unlabelled

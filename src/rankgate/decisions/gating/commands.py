@@ -31,6 +31,7 @@ from rankgate.core.console.terminal_output import (
     output_width,
     print_result,
     record_if_requested,
+    send_figures,
     style_output,
     with_record_option,
 )
@@ -238,7 +239,9 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
     "--also",
     multiple=True,
     metavar="FORM=FILE",
-    help="Also write another format to a file, as in junit=gate.xml; may be given several times.",
+    help="Also write another format to a file, as in junit=gate.xml, or send the figures, without queries "
+    "and documents, as OpenTelemetry metrics of a service to OTEL_EXPORTER_OTLP_ENDPOINT: otlp=SERVICE; may "
+    "be given several times.",
 )
 @click.option(
     "--comment",
@@ -320,7 +323,8 @@ def gate_command(
         VALUE_SUPPLY.require("--noise", [Need("repeats")] if noise else [])
     elif noise:
         baseline = with_noise(collection, baseline, noise)
-    names_and_paths = [_parse_also(name_and_path) for name_and_path in also]
+    services = [name.removeprefix(_OTLP) for name in also if name.startswith(_OTLP)]
+    names_and_paths = [_parse_also(name) for name in also if not name.startswith(_OTLP)]
     _check_outputs(names_and_paths, comment)
     with TerminalProgress(3):
         result = gate(collection, baseline, candidate, **options_of_gate)
@@ -334,10 +338,12 @@ def gate_command(
         load_name("rankgate.core.console.browser:open_page")(rendered("html"))
     if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})
+    _send(result, services)
     _publish(rendered, has_comment=comment is not None, has_summary=form == "github")
     ctx.exit(result.status)
 
 
+_OTLP = "otlp="
 _COMMENT = "rankgate.decisions.gating.verdict_comment"
 
 
@@ -365,6 +371,15 @@ def _rendered(
     if form == "intoto":
         return statement(result, _read_files(result), registry.without_format(candidate))
     return render(result, form, width, details=details)
+
+
+def _send(result: Verdict, services: Sequence[str]) -> None:
+    """Send the figures of each service; a failure does not change the exit code of the verdict."""
+    for service_name in services:
+        try:
+            send_figures(result, service_name)
+        except UsageError as error:
+            click.echo(replace_controls(f"rankgate: {error}"), err=True)
 
 
 def _publish(rendered: Callable[[str], str], *, has_comment: bool, has_summary: bool) -> None:
@@ -431,7 +446,7 @@ def _parse_also(argument: str) -> tuple[str, str]:
     form, equals, path = argument.partition("=")
     if form not in VERDICT_FORMS or not equals or not path:
         raise UsageError(
-            f"--also {argument}: write FORM=FILE; the form is one of {', '.join(VERDICT_FORMS)}.",
+            f"--also {argument}: write FORM=FILE, of {', '.join(VERDICT_FORMS)}, or otlp=SERVICE.",
             code="invalid-syntax",
         )
     return form, path

@@ -237,6 +237,7 @@ _HOOKS = {
     "score_ratings": "rankgate.judging.resolution.rated_evaluation:score_ratings",
     "on_spark": "rankgate.spark.backend_tables:on_spark",
     "record": "rankgate.workspace.records.record:record_command_result",
+    "telemetry": "rankgate.workspace.records.telemetry:send_figures",
 }
 
 

@@ -10,7 +10,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import verb_options
 from rankgate.core.console.option_types import SectionedCommand
 from rankgate.core.console.shared_options import backend_options, find_hook
-from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_record_option
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_figures_options
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.score_parts import Need
@@ -40,7 +40,7 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @shared_options.scale
 @of_collection("runs", stored=True)
 @store_options.save_as("Keep the evaluation in the project under this name.")
-@with_record_option
+@with_figures_options
 @shared_options.form(*FORMS)
 @shared_options.output
 @backend_options

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.terminal_output import print_result, with_record_option
+from rankgate.core.console.terminal_output import print_result, with_figures_options
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.online.commands.log_options import events_argument, events_options
@@ -141,7 +141,7 @@ def plan_command(events: Events, form: str, output: str | None, **arguments: Any
 @design_options()
 @test_options()
 @events_options(goals=True, figures=True)
-@with_record_option
+@with_figures_options
 @shared_options.form(*FORMS)
 @shared_options.output
 @click.pass_context

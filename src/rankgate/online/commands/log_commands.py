@@ -18,7 +18,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.option_types import KPI, DefiningCommand
 from rankgate.core.console.shared_options import backend_options, check_paths, input_paths, write_output
-from rankgate.core.console.terminal_output import print_result, with_record_option
+from rankgate.core.console.terminal_output import print_result, with_figures_options
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.spark_tables import is_on_spark
@@ -171,7 +171,7 @@ def doctor_command(events: Events, split: Mapping[str, float] | None, form: str,
     "is the frequency of the query; may be given several times.",
 )
 @events_options(goals=True, figures=True)
-@with_record_option
+@with_figures_options
 @shared_options.form(*FORMS)
 @shared_options.output
 @backend_options

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.rows import value_of
+from rankgate.store.tables.people_tables import projects
 from rankgate.store.tables.record_tables import record_values, records
 
 if TYPE_CHECKING:
@@ -199,3 +200,44 @@ def list_series(connection: Connection, project: int) -> list[SeriesName]:
         .order_by(*key)
     )
     return [value_of(SeriesName, row) for row in connection.execute(statement)]
+
+
+@dataclass(frozen=True)
+class LatestValue:
+    """The latest figure of a metric of a system over all queries.
+
+    Attributes:
+        project: the name of the project.
+        metric, system, value, low, high, n: as in `Value`.
+        verdict: the verdict of its record; None if it has none.
+    """
+
+    project: str
+    metric: str
+    system: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    verdict: str | None
+
+
+def list_latest_values(connection: Connection, limit: int) -> list[LatestValue]:
+    """The latest figure of each metric and system of all projects, at most so many."""
+    key = (records.c.project, record_values.c.metric, record_values.c.system)
+    newest_first = (records.c.evaluated_at.desc(), records.c.id.desc())
+    names = ("metric", "system", "value", "low", "high", "n")
+    ranked = (
+        sa.select(
+            projects.c.name.label("project"),
+            *(record_values.c[name] for name in names),
+            records.c.verdict,
+            sa.func.row_number().over(partition_by=key, order_by=newest_first).label("rank"),
+        )
+        .select_from(_JOINED.join(projects, projects.c.id == records.c.project))
+        .where(record_values.c.slice == "")
+        .subquery()
+    )
+    columns = [ranked.c[name] for name in ("project", *names, "verdict")]
+    statement = sa.select(*columns).where(ranked.c.rank == 1).order_by(*columns[:3]).limit(limit)
+    return [value_of(LatestValue, row) for row in connection.execute(statement)]

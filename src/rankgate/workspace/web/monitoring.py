@@ -33,6 +33,7 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.store import store as versions
 from rankgate.store.blobs.blob_folders import Folder
 from rankgate.store.database import file_of
+from rankgate.store.records.series import list_latest_values
 from rankgate.store.store_integrity import count_by_state, count_rows
 from rankgate.workspace.web.endpoint import Endpoint
 from rankgate.workspace.web.security import add_security_headers
@@ -89,6 +90,13 @@ MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _SECONDS_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 _CACHE_SECONDS = 15.0
+_MAX_SERIES = 10_000
+_HISTORY = {
+    "value": "Latest mean of a metric, or value of a KPI.",
+    "value_low": "Lower bound of the 95 % interval of a value.",
+    "value_high": "Upper bound of the 95 % interval of a value.",
+    "count": "Queries or units behind a value.",
+}
 
 
 class ServerMetrics:
@@ -173,6 +181,31 @@ class _StoreCollector(Collector):
         for location, size in count_free_bytes(self._store).items():
             free.add_metric((location,), size)
         yield free
+        if is_up:
+            yield from self._read_history()
+
+    def _read_history(self) -> Iterator[Metric]:
+        """The latest figures of the history: no queries, no documents."""
+        with self._store.read(once=True) as connection:
+            latest_values = list_latest_values(connection, _MAX_SERIES)
+        labels = ("project", "metric", "system")
+        gauges = {
+            name: GaugeMetricFamily(f"rankgate_{name}", description, labels=labels)
+            for name, description in _HISTORY.items()
+        }
+        for latest in latest_values:
+            numbers = (latest.value, latest.low, latest.high, latest.n)
+            for gauge, number in zip(gauges.values(), numbers, strict=True):
+                if number is not None:
+                    gauge.add_metric((latest.project, latest.metric, latest.system), number)
+        description = "1 for the verdict that came with a system's latest figures."
+        verdicts = GaugeMetricFamily("rankgate_verdict", description, labels=("project", "system", "verdict"))
+        labels_of_verdicts = {(latest.project, latest.system, latest.verdict) for latest in latest_values}
+        for project, system, verdict in labels_of_verdicts:
+            if verdict is not None:
+                verdicts.add_metric((project, system, verdict), 1)
+        yield from gauges.values()
+        yield verdicts
 
 
 METRICS_PATH = "/metrics"
