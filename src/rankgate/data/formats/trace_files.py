@@ -66,11 +66,11 @@ class _Traces:
             span = read_span(member, facts)
             if span is not None:
                 self.spans.append(_LineSpan(line, span))
-            said = [*read_feedback(member)]
-            if trace := facts.get("trace") or (said and str(member.get("id") or "")):
+            feedback = [*read_feedback(member)]
+            if trace := facts.get("trace") or (feedback and str(member.get("id") or "")):
                 question = find_question(member)
                 self.facts[trace] |= facts | ({"question": question} if question else {})
-                self.feedback[trace] += said
+                self.feedback[trace] += feedback
 
     def fact(self, span: Span, name: str) -> str:
         """A fact of a span, or else of its trace."""
@@ -99,13 +99,15 @@ class _Traces:
         names: dict[tuple[str, str, Any], set[str]] = defaultdict(set)
         for _, span in self.spans:
             names[span.stage, span.facts.get("trace", ""), str(span.query)].add(span.name)
-        several = {stage for (stage, trace, _), names in names.items() if trace and len(names) > 1} - {"tool"}
+        named_stages = {stage for (stage, trace, _), names in names.items() if trace and len(names) > 1} - {
+            "tool"
+        }
         projects = {self.fact(span, "project") for _, span in self.spans}
         stages: dict[str, list[_LineSpan]] = {}
         for line_span in sorted(self.spans, key=lambda line_span: line_span.span.began or 0.0):
             span = line_span.span
             parts = [span.stage]
-            parts += [span.name] if span.stage in several else []
+            parts += [span.name] if span.stage in named_stages else []
             parts += [self.fact(span, "project") or "no project"] if len(projects) > 1 else []
             stages.setdefault("-".join(parts), []).append(line_span)
         return dict(sorted(stages.items(), key=lambda stage: _NAMES.index(stage[1][0].span.stage)))
@@ -263,7 +265,7 @@ def _asked_again(queries: Sequence[str]) -> dict[str, str]:
 def _queries(traces: _Traces, rankings: Mapping[str, Sequence[Span]]) -> pl.DataFrame | None:
     """The queries, their last traces, and how often they were asked; facts that no query has are left out."""
     rows: dict[str, dict[str, str | None]] = {}
-    asked: dict[str, int] = {}
+    ask_counts: dict[str, int] = {}
     for spans in rankings.values():
         asked_in_stage: dict[str, set[str]] = defaultdict(set)
         for number, span in enumerate(spans):
@@ -271,11 +273,13 @@ def _queries(traces: _Traces, rankings: Mapping[str, Sequence[Span]]) -> pl.Data
             facts = {name: traces.fact(span, name) or None for name in ("trace", "session", "user")}
             rows[span.query] = {"query_id": span.query, "text": span.query, **facts, "asked_at": moment}
             asked_in_stage[span.query].add(facts["trace"] or str(number))
-        asked |= {query: max(len(asks), asked.get(query, 0)) for query, asks in asked_in_stage.items()}
+        ask_counts |= {
+            query: max(len(asks), ask_counts.get(query, 0)) for query, asks in asked_in_stage.items()
+        }
     if not rows:
         return None
     frame = pl.DataFrame(
-        [{**row, "asked": str(asked[query])} for query, row in rows.items()],
+        [{**row, "asked": str(ask_counts[query])} for query, row in rows.items()],
         schema=dict.fromkeys((*next(iter(rows.values())), "asked"), pl.String),
     )
     return frame.select(name for name in frame.columns if frame[name].null_count() < len(frame))

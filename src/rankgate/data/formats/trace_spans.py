@@ -163,7 +163,10 @@ def _question(value: Any) -> str:
     messages = [message for message in map(_mapping, value) if message.get("role") == "user"]
     for message in messages[-1:]:
         parts = message.get("content", message.get("parts"))
-        texts = (_find_text(part, _TEXT_KEYS) for part in (parts if isinstance(parts, list) else [parts]))
+        texts = (
+            _find_text(message_part, _TEXT_KEYS)
+            for message_part in (parts if isinstance(parts, list) else [parts])
+        )
         return " ".join(filter(None, texts))
     return ""
 

@@ -84,7 +84,7 @@ def export_request(result: Result, service: str, nanoseconds: int) -> dict[str, 
         nanoseconds: the time since 1970, where the result states none.
     """
     figures = figures_of(result)
-    when = nanoseconds if figures.at is None else int(figures.at.timestamp() * 1e9)
+    moment = nanoseconds if figures.at is None else int(figures.at.timestamp() * 1e9)
     shared = {
         "rankgate.kind": result.kind,
         "rankgate.judgments": figures.qrels,
@@ -92,7 +92,7 @@ def export_request(result: Result, service: str, nanoseconds: int) -> dict[str, 
     }
     points: dict[str, list[dict[str, Any]]] = {}
     for name, number, attributes in _points(figures):
-        point = {"timeUnixNano": str(when), "attributes": _attributes({**attributes, **shared})}
+        point = {"timeUnixNano": str(moment), "attributes": _attributes({**attributes, **shared})}
         value: dict[str, Any] = {"asInt": str(number)} if isinstance(number, int) else {"asDouble": number}
         points.setdefault(name, []).append({**point, **value})
     metrics = [
