@@ -62,13 +62,13 @@ class _Traces:
     feedback: dict[str, list[Feedback]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, value: Any, line: int) -> None:
-        for member, facts in walk(value):
-            span = read_span(member, facts)
-            if span is not None:
+        for trace_object in walk(value):
+            if (span := read_span(trace_object)) is not None:
                 self.spans.append(_LineSpan(line, span))
-            feedback = [*read_feedback(member)]
-            if trace := facts.get("trace") or (feedback and str(member.get("id") or "")):
-                question = find_question(member)
+            fields, _, facts = trace_object
+            feedback = [*read_feedback(fields)]
+            if trace := facts.get("trace") or (feedback and str(fields.get("id") or "")):
+                question = find_question(trace_object)
                 self.facts[trace] |= facts | ({"question": question} if question else {})
                 self.feedback[trace] += feedback
 

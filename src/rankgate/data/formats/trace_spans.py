@@ -51,6 +51,9 @@ _FACTS = {  # keys in a span, its attributes, its metadata, or around it
 _FEEDBACK = ("scores", "feedback", "assessments", "feedback_scores", "annotations", "events")
 _FEEDBACK_NAMES = ("gen_ai.evaluation.name", "name", "assessment_name", "key")
 _FEEDBACK_VALUES = ("gen_ai.evaluation.score.value", "value", "score")
+_CONTENT_KEYS = frozenset(  # of which no member is a span
+    ("attributes", "events", "status", "scope", "inputs", "input", "outputs", "output", "scores", "metadata")
+)
 _PARENT_KEYS = (
     *("parentSpanId", "parent_span_id", "parent_id", "parent_run_id", "parentObservationId"),
     "span_parents",
@@ -116,21 +119,33 @@ class Span(NamedTuple):
     facts: Mapping[str, str]
 
 
-def walk(
-    value: Any, facts: Mapping[str, str] | None = None
-) -> Iterator[tuple[Mapping[str, Any], dict[str, str]]]:
-    """All objects in a JSON value, at any depth, with what they and those around them say of the trace."""
-    facts = dict(facts or {})
-    if isinstance(value, Mapping):
-        facts |= _find_facts(value)
-        yield value, facts
-    for member in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
-        yield from walk(member, facts)
+class TraceObject(NamedTuple):
+    """An object in a trace, its attributes, and what it and those around it say of the trace."""
+
+    fields: Mapping[str, Any]
+    attributes: Mapping[str, Any]
+    facts: dict[str, str]
 
 
-def read_span(span: Mapping[str, Any], facts: Mapping[str, str]) -> Span | None:
+def walk(value: Any, facts: dict[str, str] | None = None) -> Iterator[TraceObject]:
+    """All objects in a JSON value, at any depth, that may be spans or have facts of a trace."""
+    facts = facts or {}
+    if isinstance(value, dict):
+        attributes = read_attributes(value.get("attributes"))
+        own_facts = _find_facts(value, attributes)
+        facts = facts | own_facts if own_facts else facts
+        yield TraceObject(value, attributes, facts)
+        members = [member for key, member in value.items() if key not in _CONTENT_KEYS]
+    else:
+        members = value if isinstance(value, list) else []
+    for member in members:
+        if isinstance(member, dict | list):
+            yield from walk(member, facts)
+
+
+def read_span(trace_object: TraceObject) -> Span | None:
     """The span of an object; None for other objects."""
-    attributes = read_attributes(span.get("attributes"))
+    span, attributes, facts = trace_object
     if (content := _read_content(span, attributes)) is None:
         return None
     stage, tool, query, documents = content
@@ -141,11 +156,11 @@ def read_span(span: Mapping[str, Any], facts: Mapping[str, str]) -> Span | None:
     return Span(stage, name, _parsed(query), documents, *_read_times(span), _find_error(span), facts)
 
 
-def find_question(span: Mapping[str, Any]) -> str:
+def find_question(trace_object: TraceObject) -> str:
     """The text that a trace begins with; empty for objects that are neither the trace nor its first span."""
-    if any(_mapping(member).get(key) for member in (span, span.get("info")) for key in _PARENT_KEYS):
+    span, attributes, _ = trace_object
+    if any(span.get(key) for key in _PARENT_KEYS):
         return ""
-    attributes = read_attributes(span.get("attributes"))
     values = (
         *(attributes.get(key) for key in ("input.value", "mlflow.spanInputs")),
         *(span.get(key) for key in ("inputs", "input")),
@@ -156,7 +171,7 @@ def find_question(span: Mapping[str, Any]) -> str:
 
 def _question(value: Any) -> str:
     """A text, that of a key of queries, or the last message of a user, as it is or as a list of parts."""
-    if isinstance(value, Mapping) and isinstance(value.get("messages"), list):
+    if isinstance(value, dict) and isinstance(value.get("messages"), list):
         value = value["messages"]
     if not isinstance(value, list):
         return _find_text(value, (*_QUERY_KEYS, "content"))
@@ -175,27 +190,27 @@ def read_feedback(value: Mapping[str, Any]) -> Iterator[Feedback]:
     """What is said in an object of a trace, as of people, models or code."""
     for key in _FEEDBACK:
         members = value.get(key)
-        if key == "scores" and isinstance(members, Mapping):  # Braintrust's scorers by name
+        if key == "scores" and isinstance(members, dict):  # Braintrust's scorers by name
             members = [{"name": name, "value": score} for name, score in members.items()]
         for member in members if isinstance(members, list) else ():
-            if isinstance(member, Mapping):
+            if isinstance(member, dict):
                 yield from _read_feedback(member)
     statistics = value.get("feedback_stats")  # LangSmith's means by key
-    for name, figures in statistics.items() if isinstance(statistics, Mapping) else ():
-        if isinstance(figures, Mapping) and "avg" in figures:
+    for name, figures in statistics.items() if isinstance(statistics, dict) else ():
+        if isinstance(figures, dict) and "avg" in figures:
             yield Feedback(str(name), _number(figures["avg"]), None)
 
 
 def _read_feedback(member: Mapping[str, Any]) -> Iterator[Feedback]:
     fields = {**member, **read_attributes(member.get("attributes"))}
     for inner in ("feedback", "result"):
-        if isinstance(member.get(inner), Mapping):
+        if isinstance(member.get(inner), dict):
             fields |= member[inner]
     name = next((fields[key] for key in _FEEDBACK_NAMES if fields.get(key)), None)
     if name is None or not any(key in fields for key in _FEEDBACK_VALUES):
         return
     source = fields.get("source") or fields.get("annotator_kind") or ""
-    if isinstance(source, Mapping):
+    if isinstance(source, dict):
         source = source.get("source_id") or source.get("source_type") or source.get("type") or ""
     comment = next(
         (fields[key] for key in ("comment", "explanation", "rationale", "reason") if fields.get(key)), None
@@ -217,7 +232,7 @@ def _number(value: Any) -> float | None:
     return None
 
 
-def _find_facts(value: Mapping[str, Any]) -> dict[str, str]:
+def _find_facts(value: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, str]:
     info, extra, resource = (_mapping(value.get(key)) for key in ("info", "extra", "resource"))
     members = (
         value,
@@ -226,18 +241,19 @@ def _find_facts(value: Mapping[str, Any]) -> dict[str, str]:
         _mapping(extra.get("metadata")),
         info,
         _mapping(info.get("trace_metadata")),
-        read_attributes(value.get("attributes")),
+        attributes,
         read_attributes(resource.get("attributes")),
     )
-    return {
-        name: text
-        for name, keys in _FACTS.items()
-        if (text := next(filter(None, (_find_text(member, keys) for member in members)), ""))
-    }
+    facts: dict[str, str] = {}
+    for member in filter(None, members):
+        for name, keys in _FACTS.items():
+            if name not in facts and (text := _find_text(member, keys)):
+                facts[name] = text
+    return facts
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _read_content(span: Mapping[str, Any], attributes: Mapping[str, Any]) -> _Content | None:
@@ -299,22 +315,22 @@ def _name(span: Mapping[str, Any]) -> str:
 def read_attributes(attributes: Any) -> Mapping[str, Any]:
     """The attributes of a span as one object; OTLP has a list of keys with values of a type."""
     attributes = _parsed(attributes)
-    if isinstance(attributes, Mapping):
+    if isinstance(attributes, dict):
         return attributes
     pairs = attributes if isinstance(attributes, list) else []
     return {
         pair["key"]: _otlp_value(pair.get("value"))
         for pair in pairs
-        if isinstance(pair, Mapping) and "key" in pair
+        if isinstance(pair, dict) and "key" in pair
     }
 
 
 def _otlp_value(value: Any) -> Any:
     """A value of OTLP without its type, such as ``{"stringValue": "a"}``."""
-    if not isinstance(value, Mapping):
+    if not isinstance(value, dict):
         return value
     type_name, inner = next((pair for pair in value.items() if pair[1] is not None), ("", None))
-    members = inner.get("values", []) if isinstance(inner, Mapping) else []
+    members = inner.get("values", []) if isinstance(inner, dict) else []
     if type_name == "arrayValue":
         return [_otlp_value(member) for member in members]
     return read_attributes(members) if type_name == "kvlistValue" else inner
@@ -330,7 +346,7 @@ def _parsed(value: Any) -> Any:
 
 def _list_documents(documents: Any) -> list[Document] | None:
     """The documents of a list, or of the list of an object; None where no list of it is known."""
-    if isinstance(documents, Mapping):
+    if isinstance(documents, dict):
         lists = {key: member for key, member in documents.items() if isinstance(member, list)}
         if len(lists) > 1:
             lists = {key: lists[key] for key in _LIST_KEYS if key in lists}
@@ -341,11 +357,11 @@ def _list_documents(documents: Any) -> list[Document] | None:
 
 
 def _read_document(document: Any) -> Document:
-    if not isinstance(document, Mapping):
+    if not isinstance(document, dict):
         return Document(_find_text(document, ()), "", None)
     metadata = _mapping(_parsed(document.get("metadata")))
     inner = document.get("document")
-    inner_document = _read_document(inner) if isinstance(inner, Mapping) else Document("", "", None)
+    inner_document = _read_document(inner) if isinstance(inner, dict) else Document("", "", None)
     text = _find_text(document, _TEXT_KEYS) or inner_document.text
     doc_id = _find_text(document, _ID_KEYS) or _find_text(metadata, _ID_KEYS) or inner_document.doc_id or text
     score = document.get("score")
@@ -354,8 +370,11 @@ def _read_document(document: Any) -> Document:
 
 def _find_text(value: Any, keys: tuple[str, ...]) -> str:
     """A text or whole number, or that of the first of some keys of an object; empty if there is none."""
-    if isinstance(value, Mapping):
-        return next(filter(None, (_find_text(value[key], ()) for key in keys if key in value)), "")
+    if isinstance(value, dict):
+        for key in keys:
+            if key in value and (text := _find_text(value[key], ())):
+                return text
+        return ""
     is_id = isinstance(value, str | int) and not isinstance(value, bool)
     return str(value).strip() if is_id else ""
 
