@@ -33,6 +33,7 @@ from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import ScoresLike, TableLike, TagsLike
+    from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -117,7 +118,7 @@ class ReportedTables:
         UsageError: no table is named.
     """
 
-    tables: tuple[ScoresLike | Scores, ...]
+    tables: tuple[ScoresLike | Scores | Comparison, ...]
     directions: Mapping[str, str] = field(default_factory=dict)
     tags: TagsLike | None = None
     sample: Sample | TableLike | None = None
@@ -179,7 +180,7 @@ class ReportedTables:
 
 
 def read_scores(
-    *tables: ScoresLike | Scores,
+    *tables: ScoresLike | Scores | Comparison,
     directions: Mapping[str, str] | None = None,
     tags: TagsLike | None = None,
     sample: Sample | TableLike | None = None,
@@ -289,12 +290,7 @@ def reported_systems(
         )
         for name, values_of_system in values.items()
     }
-    ranges = {
-        label: (metric.low, metric.high)
-        for label, metric in zip(labels, named_metrics, strict=True)
-        if metric.low is not None and metric.high is not None and abs(metric.low) < float("inf")
-    }
-    return ReportedSystems(systems, ranges, groups)
+    return ReportedSystems(systems, names.ranges(labels), groups)
 
 
 def _values_by_system(

@@ -1,4 +1,4 @@
-"""A saved baseline in a gate: its parts, the changes since, and its noise."""
+"""A saved baseline in a gate: its parts, and the verdict if it was scored by other judgments."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data import read_run
 from rankgate.data.score_parts import Need, Part, Supply
 from rankgate.decisions.gating.decide import make_stale_verdict
-from rankgate.decisions.gating.rule import Drift
-from rankgate.decisions.gating.saved import saved_baselines
+from rankgate.decisions.gating.rule_inputs import compute_drift
 
 if TYPE_CHECKING:
-    from rankgate.data import Run
     from rankgate.data.collection import Collection
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.gating.policy import Policy
@@ -78,26 +75,6 @@ def saved_supply(saved: SavedBaseline) -> Supply:
     )
 
 
-def saved_run(saved: SavedBaseline) -> Run:
-    """The lists of a saved baseline as a run, if the baseline has the lists of all queries.
-
-    Raises:
-        UsageError: the baseline has lists of judged queries only.
-    """
-    saved_supply(saved).require("a model's judgments", [Need("every_list")])
-    system = saved.baseline.system
-    assert system.served is not None
-    lists_of_unjudged_queries = (
-        system.served.select("query_id", doc_id="doc_ids")
-        .explode("doc_id")
-        .drop_nulls()
-        .with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
-    )
-    rows = pl.concat([system.lists.select("query_id", "doc_id", "rank"), lists_of_unjudged_queries])
-    scored_rows = rows.select("query_id", "doc_id", score=-pl.col("rank").cast(pl.Float64))
-    return replace(read_run(scored_rows), name=system.name)
-
-
 def _save_again_command(saved: SavedBaseline) -> str:
     """The command that saves a baseline again."""
     return f"rankgate baseline save {saved.baseline.name} QRELS RUN --force"
@@ -129,29 +106,3 @@ def make_verdict_on_stale_baseline(saved: SavedBaseline, candidate: ScoredRun, r
         rules, (saved.baseline.name, candidate.name), drift, reason, next_step, hashes
     )
     return replace(verdict, saved=saved.name_and_time)
-
-
-def compute_drift(saved: ScoredRun, candidate: ScoredRun) -> Drift:
-    """Differences between the judgments of a saved system and those of a candidate."""
-    saved_queries, candidate_queries = (
-        set(system.queries["query_id"].to_list()) for system in (saved, candidate)
-    )
-    documents_of_both = saved.lists.join(candidate.lists, on=["query_id", "doc_id"], how="inner")
-    regraded = documents_of_both.filter(pl.col("grade").ne_missing(pl.col("grade_right")))
-    return Drift(
-        len(saved_queries),
-        tuple(sorted(saved_queries - candidate_queries)),
-        tuple(sorted(candidate_queries - saved_queries)),
-        saved.qrels_sha256 != candidate.qrels_sha256,
-        len(regraded),
-    )
-
-
-def compute_noise(
-    saved: SavedBaseline | None, systems: Sequence[ScoredRun], metrics: Sequence[str]
-) -> dict[str, float]:
-    """The noise floor, recorded for the baseline or computed from further runs of its system."""
-    floor = dict(saved.baseline.noise) if saved else {}
-    if len(systems) > 1:
-        floor |= {metric: saved_baselines.largest_difference(metric, systems) for metric in metrics}
-    return floor

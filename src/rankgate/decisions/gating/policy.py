@@ -23,7 +23,7 @@ from rankgate.core.present.layout import Layout
 from rankgate.core.present.number_formats import format_setting
 from rankgate.data.collection import Collection, Items, read_collection_table
 from rankgate.data.query_tags import IDS
-from rankgate.decisions.comparison.inference import read_test_table
+from rankgate.decisions.comparison.inference import Test, read_test_table
 from rankgate.decisions.gating.policy_settings import (
     BUDGET,
     COMMON,
@@ -284,10 +284,26 @@ class Policy(Result):
         return self.settings[name]
 
     @property
+    def test(self) -> Test:
+        """The test of the comparison that rules read; they compute their own guaranteed bounds."""
+        interval = self["interval"]
+        return Test(
+            interval="t" if interval == "guaranteed" else interval,
+            level=1 - self["alpha"],
+            power=self["power"],
+            seed=self["seed"],
+            unequal=self["unequal"],
+        )
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric of a rule, then the metrics that are only reported."""
-        metric_names = [rule["metric"] for rule in self.rules if rule.get("metric")]
-        return tuple(dict.fromkeys([*metric_names, *self.settings["metrics"]]))
+        return tuple(dict.fromkeys([*self.ruled_metrics, *self.settings["metrics"]]))
+
+    @property
+    def ruled_metrics(self) -> tuple[str, ...]:
+        """Every metric of a rule."""
+        return tuple(dict.fromkeys(rule["metric"] for rule in self.rules if rule.get("metric")))
 
     @property
     def depth(self) -> int:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgate.data.score_parts import MissingPart, Part
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.design import Contrast, Design
-    from rankgate.decisions.comparison.list_metrics import ListTotal, ResampledValue
+    from rankgate.decisions.comparison.list_metrics import ListTotals, ResampledValue
     from rankgate.decisions.comparison.query_groups import QueryGroups
     from rankgate.decisions.gating.kpi_evidence import KpiEvidence
     from rankgate.decisions.unjudged.hole_figures import DrawnValues
@@ -309,7 +309,7 @@ class Inputs:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     drift: Drift | None = None
     admissions: Mapping[str, Admission] = field(default_factory=dict)
-    wholes: Mapping[tuple[str, str | None], ListTotal] = field(default_factory=dict)
+    wholes: ListTotals = field(default_factory=dict)
     selection: Selection = "unknown"
     unjudged_lists: pl.DataFrame | None = None
     slices: Mapping[str, StateCounts] = field(default_factory=dict)
