@@ -210,7 +210,10 @@ def test_several_seeds_are_refused():
 
 
 def test_unrelated_ids_are_refused():
-    other = {query: {f"{7 * len(doc) + int(doc[1:])}": score for doc, score in docs.items()} for query, docs in NEW.items()}
+    other = {
+        query: {f"{7 * len(doc) + int(doc[1:])}": score for doc, score in docs.items()}
+        for query, docs in NEW.items()
+    }
     comparison = compare(QRELS, OLD, other, ["RR"])
     with raises("documents-differ"):
         gate(comparison, ["RR"])

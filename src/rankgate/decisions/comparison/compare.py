@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
@@ -13,7 +13,7 @@ from rankgate.core.progress import step
 from rankgate.data.collection import Collection
 from rankgate.data.foreign_frames import named_runs
 from rankgate.data.score_parts import Need
-from rankgate.data.spark_tables import any_on_spark, run_on_spark
+from rankgate.data.spark_tables import any_on_spark, path_of, run_on_spark
 from rankgate.decisions.comparison.compared_systems import ComparedSystems
 from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.comparison.comparison_checks import missing_input_error
@@ -85,49 +85,44 @@ def compare(
     if isinstance(baseline, Mapping) and are_metrics(candidates):
         metrics, candidates = cast("Sequence[str | Metric]", candidates), ()
     if isinstance(collection, Scores):
-        _refuse_convention(convention)
-        maker, names = collection.maker, [baseline, *_list_names(candidates)]
-        if isinstance(maker, FromRuns):
-            systems_of = maker.name_systems(baseline, names[1:])
-            return compare(
-                maker.collection,
-                *systems_of,
-                stated_metrics(metrics) or maker.metrics,
-                maker.convention,
-                test=test,
-                slices=slices,
-                depth=depth,
+        if chosen_convention(convention) != chosen_convention("trec"):
+            problem = (
+                "convention: scores are values that are computed already; leave it out, or give judgments "
+                "and runs."
             )
-        tables = reported_tables(collection)
-        tables.supply.require(f"depth {depth}", [Need("lists")] if depth != DEPTH else [])
-        systems = ComparedSystems.of_tables(
-            tables, names if baseline is not None else (), stated_metrics(metrics), rules.test.unequal, slices
-        )
-        return _compare_systems(systems, rules)
+            raise UsageError(problem, code="conflicting-options")
+        maker = collection.maker
+        names = [
+            baseline,
+            *([candidates] if isinstance(candidates, str) else cast("Sequence[str]", candidates)),
+        ]
+        if not isinstance(maker, FromRuns):
+            tables = reported_tables(collection)
+            tables.supply.require(f"depth {depth}", [Need("lists")] if depth != DEPTH else [])
+            stated_names = names if baseline is not None else ()
+            systems = tables.compared(stated_names, stated_metrics(metrics), rules.test.unequal, slices)
+            _refuse_alone(systems.systems)
+            return _compare_systems(systems, rules)
+        baseline, candidates = maker.name_systems(baseline, names[1:])
+        collection, convention = maker.collection, maker.convention
+        metrics = stated_metrics(metrics) or maker.metrics
     collection = Collection.of(collection)
     two_files = isinstance(baseline, str | Path) and isinstance(collection.judgments, str | Path)
     if baseline is None or (two_files and isinstance(candidates, list | tuple | dict) and not candidates):
         raise missing_input_error("compare")
-    if any_on_spark(collection.judgments, baseline, candidates):
-        comparisons: Comparisons = run_on_spark(
-            "compare",
-            collection,
-            baseline,
-            candidates,
-            metrics,
-            convention,
-            test=rules.test,
-            slices=slices,
-            depth=depth,
-        )
-        return comparisons
-    scorer = Scorer.from_metrics(collection, metrics, convention, depth=depth, slices=slices, every_kind=True)
     candidate_runs = named_runs(candidates, collection.doc_field)
-    refuse_baseline_again(baseline, [run for _, run in candidate_runs])
+    refuse_baseline_again(path_of(baseline), [path_of(run) for _, run in candidate_runs])
     # a frame with several systems gives several candidates, but only one baseline
     by_name = isinstance(baseline, Mapping)
     baseline_runs = named_runs(baseline, collection.doc_field) if by_name else [(None, baseline)]
     runs = [*baseline_runs, *candidate_runs]
+    _refuse_alone(runs)
+    if any_on_spark(collection.judgments, [run for _, run in runs]):
+        comparisons: Comparisons = run_on_spark(
+            "compare", collection, runs, metrics, convention, test=rules.test, slices=slices, depth=depth
+        )
+        return comparisons
+    scorer = Scorer.from_metrics(collection, metrics, convention, depth=depth, slices=slices, every_kind=True)
     noise = getattr(baseline, "noise", ())
     return _compare_systems(
         ComparedSystems.of_runs(scorer, runs, rules.test.unequal, slices=slices, noise=noise), rules
@@ -135,11 +130,7 @@ def compare(
 
 
 def _compare_systems(systems: ComparedSystems, rules: ComparisonRules) -> Comparisons:
-    """Compare the first system with each other system.
-
-    Raises:
-        UsageError: there is only one system.
-    """
+    """Compare the first system with each other system."""
     results = tuple(
         replace(pair.with_totals(pair.wholes(TOTAL_RESAMPLES)), maker=pair) for pair in systems.pairs(rules)
     )
@@ -151,19 +142,11 @@ def _compare_systems(systems: ComparedSystems, rules: ComparisonRules) -> Compar
     return Comparisons(results, compare_many(systems.systems, rules.test))
 
 
-def _refuse_convention(convention: str | Convention) -> None:
-    """Refuse a convention for computed values, which already follow a convention.
+def _refuse_alone(systems: Sequence[object]) -> None:
+    """Check that there is a candidate.
 
     Raises:
-        UsageError: a convention is stated.
+        UsageError: there is only one system.
     """
-    if chosen_convention(convention) != chosen_convention("trec"):
-        raise UsageError(
-            "convention: scores are values that are computed already; leave it out, or give judgments and "
-            "runs.",
-            code="conflicting-options",
-        )
-
-
-def _list_names(candidates: Any) -> list[str]:  # noqa: ANN401 - names of systems
-    return [candidates] if isinstance(candidates, str) else [*candidates]
+    if len(systems) < 2:
+        raise UsageError("no candidate; give one run or more besides the baseline.", code="missing-input")

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data import read_run
@@ -42,22 +41,8 @@ if TYPE_CHECKING:
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.pairs import ComparisonRules
     from rankgate.decisions.comparison.query_groups import QueryGroups
-    from rankgate.decisions.comparison.reported_systems import ReportedTables
     from rankgate.measurement.evaluation.model_judgments import ModelSaw
     from rankgate.measurement.evaluation.scored_system import Scorer
-    from rankgate.measurement.metrics.metric_declaration import Metric
-
-
-def design_inputs(collection: Collection) -> tuple[Sample | None, ModelJudgments | None]:
-    """Read the sample of queries, a model's judgments, and the judgments that the model saw.
-
-    Raises:
-        InputError, UsageError: as `Sample.of` and `ModelJudgments.of`; a model without a sample.
-    """
-    queries = None if collection.sample is None else Sample.read(collection.sample, collection.ids)
-    judge = ModelJudgments.from_collection(collection)
-    check_predicted_sample(judge, queries)
-    return queries, judge
 
 
 def designs_of_people(sample: Sample | None, systems: Sequence[ScoredRun]) -> list[Design]:
@@ -175,8 +160,8 @@ class ComparedSystems:
 
     @property
     def is_stale(self) -> bool:
-        """True if a system was scored by other judgments than the others."""
-        return len({system.qrels_sha256 for system in self.systems}) > 1
+        """True if the candidate was scored by other judgments than the baseline."""
+        return self.systems[0].qrels_sha256 != self.systems[-1].qrels_sha256
 
     @classmethod
     def of_runs(
@@ -203,13 +188,16 @@ class ComparedSystems:
             supply: the parts of a baseline that was scored before.
 
         Raises:
-            InputError, UsageError: a run that cannot be read; as `design_inputs`, `design_systems` and
+            InputError, UsageError: a run that cannot be read; as `Sample.read`, `design_systems` and
                 `ComparedLists.of`.
         """
         runs = tuple(run for _, run in named_runs)
         systems = _tag_activity(scorer.scored_systems(named_runs, sources), slices, scorer.collection)
         repeats = [scorer.scored(run) for run in noise]
-        sample, model = design_inputs(scorer.collection)
+        collection = scorer.collection
+        sample = None if collection.sample is None else Sample.read(collection.sample, collection.ids)
+        model = ModelJudgments.from_collection(collection)
+        check_predicted_sample(model, sample)
         if model is not None:
             runs = tuple(_run_of(run, supply) if isinstance(run, ScoredRun) else run for run in runs)
         designed_systems = design_systems(scorer, model, sample, systems, runs, unequal)
@@ -236,51 +224,13 @@ class ComparedSystems:
             repeats=tuple(repeats),
         )
 
-    @classmethod
-    def of_tables(
-        cls,
-        tables: ReportedTables,
-        names: Iterable[object],
-        metrics: Sequence[str | Metric],
-        unequal: str,
-        slices: Sequence[str],
-    ) -> ComparedSystems:
-        """Make the inputs from values that another tool computed.
-
-        Args:
-            tables: the tables of values.
-            names: the names of the baseline and the candidates; by default all systems.
-            metrics: the metrics to compare.
-            unequal: as in `of_runs`.
-            slices: tags with values that are compared separately.
-
-        Raises:
-            InputError: tables that cannot be read, with file and line.
-            UsageError: an unknown system; a part that the tables lack.
-        """
-        reported = tables.read(metrics, unequal, slices)
-        systems = reported.select([str(name) for name in names])
-        sample = tables.read_sample()
-        is_stated_by_feature = {"slices": bool(slices), "a sample of queries": sample is not None}
-        for feature in (feature for feature, is_stated in is_stated_by_feature.items() if is_stated):
-            reported.supply.require(feature, [Need("values")])
-        return cls(
-            tuple(systems),
-            reported.supply,
-            tuple(designs_of_people(sample, systems)),
-            groups=reported.groups,
-            ranges=reported.ranges,
-        )
-
     def pairs(self, rules: ComparisonRules) -> tuple[ComparedPair, ...]:
         """Compare the baseline with each candidate, by values of queries or of groups of queries.
 
         Raises:
-            UsageError: no candidate; as `compare_pairs`.
+            UsageError: as `compare_pairs`.
         """
         baseline, *candidates = self.systems
-        if not candidates:
-            raise UsageError("no candidate; give one run or more besides the baseline.", code="missing-input")
         if self.groups is not None:
             rules = replace(rules, sizes=False)
         results = compare_pairs(baseline, candidates, rules, self.designs)

@@ -23,6 +23,7 @@ from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.data.foreign_frames import named_runs
 from rankgate.data.query_latencies import bounds_row, latency_bounds, query_latencies
+from rankgate.data.query_tags import in_slice
 from rankgate.decisions.comparison.comparison_columns import LATENCY
 from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -165,9 +166,8 @@ def load_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
 
 def select_slice(baseline: ScoredRun, candidate: ScoredRun, slice_: str) -> tuple[ScoredRun, ScoredRun]:
     """Both systems with the queries of a slice, `tag=value`; lists are not filtered."""
-    tag, _, value = slice_.partition("=")
     tags = tag_table(baseline, candidate)
-    tagged = tags.filter(pl.col(tag).fill_null("") == value) if tag in tags.columns else tags.clear()
+    tagged = tags.filter(in_slice(slice_)) if slice_.partition("=")[0] in tags.columns else tags.clear()
     is_in_slice = pl.col("query_id").is_in(tagged["query_id"].implode())
     return (
         replace(baseline, queries=baseline.queries.filter(is_in_slice)),

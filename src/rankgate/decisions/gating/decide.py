@@ -6,10 +6,11 @@ every value meets, or that no value can meet, are refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import pi
 from typing import TYPE_CHECKING
+
+import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.number_formats import count_noun
@@ -35,7 +36,7 @@ from rankgate.measurement.stats.mean_intervals import SKEWED, skewness
 if TYPE_CHECKING:
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.gating.policy import Policy
-    from rankgate.decisions.gating.rule import Drift, Rule, Status
+    from rankgate.decisions.gating.rule import Rule, Status
     from rankgate.decisions.gating.saved.baseline_file import LookNumber
 
 
@@ -66,7 +67,8 @@ def decide(
         UsageError: a margin below the noise floor; a slice without queries; a rule about single
             queries on a metric without values of queries.
     """
-    alpha = policy["alpha"] * _alpha_share(policy, looks)
+    inputs = inputs or Inputs()
+    design, alpha = inputs.design, policy["alpha"] * _alpha_share(policy, looks)
     inferring = [rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical]
     terms = Terms(
         alpha,
@@ -77,25 +79,24 @@ def decide(
         comparison.seed,
         today,
         policy["looks"] == "anytime",
-        least=MIN_QUERIES if inputs is None or inputs.design is None else inputs.design.min_queries,
+        least=MIN_QUERIES if design is None else design.min_queries,
     )
-    evidence = Evidence(comparison, terms, inputs or Inputs())
+    evidence = Evidence(comparison, terms, inputs)
     _refuse_unfit_rules(policy, evidence)
     results = tuple(RuleResult(rule, _decide_rule(rule, evidence)) for rule in policy.rules)
-    answered, judged = _count_answered(comparison), evidence.inputs.judged or 0
+    answered, judged = _count_answered(comparison), inputs.judged
     if answered < policy["min_answered"] * judged:
         results = tuple(
             replace(result, outcome=_with_few_answers(result.outcome, answered, judged)) for result in results
         )
-    saw = None if evidence.inputs.design is None else evidence.inputs.design.saw
-    if saw is not None and saw.label != SEALED:
+    if design is not None and design.saw is not None and design.saw.label != SEALED:
         results = tuple(replace(result, outcome=_on_a_statement(result.outcome)) for result in results)
     cautions = [
         f"{result.rule.id}: {result.outcome.caution}"
         for result in results
         if result.outcome.caution and result.outcome.status == "pass"
     ]
-    is_settled = evidence.inputs.selection in SETTLED
+    is_settled = inputs.selection in SETTLED
     warnings = [text for text in comparison.warnings if not (is_settled and text.startswith("judged@"))]
     notes = (*_notes(policy, evidence, looks), *cautions, *warnings)
     return Verdict(
@@ -123,10 +124,8 @@ def decide(
 
 def _count_answered(comparison: Comparison) -> int:
     """The number of queries that the system with fewer answers answered."""
-    counts = {"baseline": 0, "candidate": 0}
-    for row in comparison.states.to_dicts():
-        counts[row["system"]] += row["queries"] if row["state"] in ANSWERED else 0
-    return min(counts.values())
+    answered = comparison.states.filter(pl.col("state").is_in(ANSWERED))
+    return min(int(answered.filter(system=name)["queries"].sum()) for name in ("baseline", "candidate"))
 
 
 def _with_few_answers(outcome: Outcome, answered: int, judged: int) -> Outcome:
@@ -281,7 +280,7 @@ def _effective_notes(policy: Policy, evidence: Evidence) -> list[str]:
         if design is None or not kind.statistical:
             continue
         queries = evidence.queries(rule["metric"], rule.slice)["query_id"].to_list()
-        if not queries or (weighing := design.weighing(queries, evidence.slice_of(rule.slice))).equal:
+        if not queries or (weighing := design.weighing(queries, rule.slice)).equal:
             continue
         slice_label = f" ({rule.slice})" if rule.slice else ""
         contrast = evidence.gained(rule["metric"])
@@ -323,9 +322,7 @@ def _error_rate_notes(policy: Policy, evidence: Evidence) -> list[str]:
 def _skew_notes(policy: Policy, evidence: Evidence) -> list[str]:
     """Notes on skewed metrics, for which a few large losses can make error rates exceed alpha."""
     notes = []
-    for metric in dict.fromkeys(rule.get("metric") for rule in policy.rules):
-        if metric is None:
-            continue
+    for metric in policy.ruled_metrics:
         delta = evidence.gains(metric, None)
         if isinstance(delta, ResampledValue):
             continue
@@ -336,34 +333,3 @@ def _skew_notes(policy: Policy, evidence: Evidence) -> list[str]:
                 "false pass is more frequent than stated; add a per_query rule"
             )
     return notes
-
-
-def make_stale_verdict(
-    policy: Policy,
-    names: tuple[str, str],
-    drift: Drift,
-    reason: str,
-    after: str,
-    hashes: Mapping[str, str | None],
-) -> Verdict:
-    """The verdict for a baseline that cannot be compared any more.
-
-    A drift rule of the policy decides; every other rule is inconclusive.
-    """
-    open_ = Outcome("inconclusive", reason, after)
-    results = []
-    for rule in policy.rules:
-        decide_without_comparison = RULES[rule.kind].without_comparison
-        results.append(
-            RuleResult(rule, decide_without_comparison(rule, drift) if decide_without_comparison else open_)
-        )
-    return Verdict(
-        combine_outcomes(tuple(results)),
-        tuple(results),
-        None,
-        hashes,
-        {},
-        policy.source,
-        exit=policy["inconclusive"],
-        names=names,
-    )

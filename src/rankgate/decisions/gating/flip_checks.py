@@ -42,8 +42,7 @@ def weighed_terms(rule: Rule, evidence: Evidence, design: Design) -> Terms:
     queries = evidence.queries(metric, rule.slice)["query_id"].to_list()
     if len(queries) < terms.least:
         return terms
-    tag_value = evidence.slice_of(rule.slice)
-    weighing = design.weighing(queries, tag_value)
+    weighing = design.weighing(queries, rule.slice)
     if weighing.equal:
         return terms
     kind = RULES[rule.kind]
@@ -51,7 +50,7 @@ def weighed_terms(rule: Rule, evidence: Evidence, design: Design) -> Terms:
     estimate = evidence.represented(metric, rule.slice, contrast)
     distance = rule.get(kind.difference) if kind.difference else None
     count = queries_for_power(distance or estimate.mean, estimate.sd, terms.alpha, terms.power, sides=1)
-    weights = design.weights(queries, tag_value)
+    weights = design.weights(queries, rule.slice)
     unseen = None if weights is None else unseen_weight(weights, terms.alpha)
     return replace(
         terms,

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import polars as pl
 
 from rankgate.core.declare import Range
-from rankgate.core.errors import UsageError
+from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress
 from rankgate.data.adapters import is_ranking
 from rankgate.data.collection import Collection
-from rankgate.data.query_tags import IDS
 from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.data.spark_tables import any_on_spark
 from rankgate.decisions.comparison.compared_systems import ComparedPair, ComparedSystems
@@ -33,7 +32,6 @@ from rankgate.decisions.gating.gate_against_saved import (
     saved_system,
 )
 from rankgate.decisions.gating.policy import Policy, find_policy, load_default_policy, metric_policy, read
-from rankgate.decisions.gating.query_texts import with_query_texts
 from rankgate.decisions.gating.rule_inputs import make_inputs
 from rankgate.decisions.gating.saved import saved_baselines
 from rankgate.decisions.gating.saved.baseline_file import number_look
@@ -42,8 +40,8 @@ from rankgate.decisions.gating.saved.saved_baselines import (
     refuse_unfinished,
     refuse_unfinished_files,
 )
+from rankgate.engines.snapshots.query_sender import queries_of
 from rankgate.measurement.evaluation.evaluate import FromRuns, evaluate
-from rankgate.measurement.evaluation.metric_selection import ranking_metric_names
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
@@ -53,7 +51,7 @@ from rankgate.measurement.scoring.scoring_facts import refuse_no_shared_document
 
 if TYPE_CHECKING:
     from rankgate.data import Run
-    from rankgate.data.input_types import QrelsLike, RunLike, TagsLike
+    from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run_scores import ScoredRun
     from rankgate.data.score_parts import Part
     from rankgate.decisions.comparison.query_groups import QueryGroups
@@ -63,7 +61,7 @@ if TYPE_CHECKING:
 
 def gate(
     collection: Collection | QrelsLike | Scores | Comparison | Comparisons,
-    baseline: RunLike | SavedBaseline | str | Path | Policy | Sequence[str | Metric] | None = None,
+    baseline: RunLike | SavedBaseline | Policy | None = None,
     candidate: RunLike | None = None,
     policy: str | Path | Policy | Sequence[str | Metric] | None = None,
     *,
@@ -131,7 +129,7 @@ def gate(
     if pair.made.scorer is None:
         note = _NO_RUNS_NOTE if pair.made.supply.has("lists") else _VALUES_ONLY_NOTE
         return _in_query_figures(verdict.noted(note), pair.made.groups)
-    verdict = with_query_texts(verdict, pair.systems[0], pair.made.scorer.collection.judgments)
+    verdict = _with_query_texts(verdict, pair.systems[0], pair.made.scorer.collection.judgments)
     return _log_look(verdict, saved, pair.systems[1], log=log) if saved else verdict
 
 
@@ -229,13 +227,24 @@ def _systems(
         UsageError: not two systems; a part that rules need and scores lack.
     """
     if isinstance(source, Scores) and isinstance(source.maker, FromRuns):
-        source, baseline, candidate = _runs_of_maker(source.maker, baseline, candidate)
+        maker = source.maker
+        baseline, candidate = maker.name_systems(baseline, [] if candidate is None else [candidate])
+        _refuse_unless_two([*baseline, *candidate], "evaluation", maker.runs)
+        source = maker.collection
     if not isinstance(source, Scores):
         if baseline is None or candidate is None:
             raise missing_input_error("gate")
-        source = _complete_collection(Collection.of(source), rules)
+        source = rules.completed(Collection.of(source))
         if any_on_spark(source.judgments, baseline, candidate):
-            source, baseline, candidate = _scores_on_spark(source, baseline, candidate, rules), None, None
+            runs = [baseline, candidate]
+            by_name = all(isinstance(run, Mapping) for run in runs)
+            source = evaluate(
+                source,
+                {**baseline, **candidate} if by_name else runs,
+                rules.ranking_metrics or DEFAULT_METRICS,
+                rules["convention"],
+            )
+            baseline = candidate = None
     if isinstance(source, Scores):
         return _systems_of_values(source, (baseline, candidate), rules), None
     return _systems_of_runs(source, baseline, candidate, rules, folder)
@@ -249,12 +258,12 @@ def _systems_of_values(scores: Scores, names: Iterable[object], rules: Policy) -
         UsageError: a metric of a rule that the tables do not have; not two systems.
     """
     tables = reported_tables(scores)
-    tables = replace(tables, tags=_policy_tags(rules) if tables.tags is None else tables.tags)
+    tables = replace(tables, tags=rules.tags if tables.tags is None else tables.tags)
     if not rules.ruled_metrics:
         problem = "no rule of the policy looks at a metric; give judgments and runs."
         raise UsageError(problem, code="unsupported-rule")
     stated_names = [name for name in names if name is not None]
-    systems = ComparedSystems.of_tables(tables, stated_names, rules.ruled_metrics, rules["unequal"], ())
+    systems = tables.compared(stated_names, rules.ruled_metrics, rules["unequal"])
     _refuse_unless_two([system.name for system in systems.systems], "scores")
     return systems
 
@@ -277,11 +286,10 @@ def _systems_of_runs(
     saved = baseline if isinstance(baseline, SavedBaseline) else None
     if isinstance(baseline, str | Path):
         saved = saved_baselines.find_saved(baseline, folder / saved_baselines.FOLDER)
-    rankings = ranking_metric_names(rules.metrics, chosen_convention(rules["convention"]))
-    metrics = rankings or (saved.baseline.system.metrics if saved else DEFAULT_METRICS)
+    usual_metrics = saved.baseline.system.metrics if saved else DEFAULT_METRICS
     scorer = Scorer.from_metrics(
         collection,
-        [*metrics, *(name for name in rules.metrics if name not in rankings)],
+        [*(() if rules.ranking_metrics else usual_metrics), *rules.metrics],
         rules["convention"],
         depth=rules.depth,
         slices=rules.slices,
@@ -294,7 +302,7 @@ def _systems_of_runs(
     refuse_unfinished(*runs, partly=rules["unequal"] != "refuse")
     if saved and saved.baseline.system.qrels_sha256 != scorer.qrels.sha256:
         return ComparedSystems((saved.baseline.system, scorer.scored(runs[0]))), saved
-    scored = [saved_system(saved, metrics, rules, collection)] if saved else []
+    scored = [saved_system(saved, [label for label, _ in scorer.metrics], rules, collection)] if saved else []
     systems = ComparedSystems.of_runs(
         scorer,
         [(None, system) for system in (*scored, *runs)],
@@ -346,37 +354,6 @@ def _in_query_figures(verdict: Verdict, groups: QueryGroups | None) -> Verdict:
     return replace(verdict, rules=results, comparison=comparison).noted(groups.note)
 
 
-def _scores_on_spark(
-    collection: Collection,
-    baseline: Any,  # noqa: ANN401 - of `gate`
-    candidate: Any,  # noqa: ANN401 - of `gate`
-    rules: Policy,
-) -> Scores:
-    """The scores of both runs by the metrics of rules, as sums of groups of queries.
-
-    Raises:
-        UsageError: several runs as the baseline or the candidate.
-    """
-    metrics = ranking_metric_names(rules.metrics, chosen_convention(rules["convention"]))
-    if isinstance(baseline, Mapping) and isinstance(candidate, Mapping):
-        runs: Any = {**baseline, **candidate}
-        _refuse_unless_two([*runs], "dictionary")
-    else:
-        runs = [baseline, candidate]
-    return evaluate(collection, runs, metrics or DEFAULT_METRICS, rules["convention"])
-
-
-def _runs_of_maker(maker: FromRuns, baseline: object, candidate: object) -> tuple[Collection, Any, Any]:
-    """The collection and the two runs from which scores were made.
-
-    Raises:
-        UsageError: not two systems.
-    """
-    base, candidates = maker.name_systems(baseline, [] if candidate is None else [candidate])
-    _refuse_unless_two([*base, *candidates], "evaluation", maker.runs)
-    return maker.collection, base, candidates
-
-
 def _refuse_unless_two(names: Sequence[str], source: str, system_names: Iterable[str] = ()) -> None:
     """Refuse anything but a baseline and one candidate.
 
@@ -408,6 +385,37 @@ def with_noise(
     return replace(collection.run(baseline), noise=tuple(noise))
 
 
+_TAGS = ("text", "query_text", "query")
+_FILES = ("queries.tsv", "queries.csv", "queries.jsonl", "queries.parquet", "queries.txt")
+
+
+def _with_query_texts(verdict: Verdict, system: ScoredRun, judgments: object) -> Verdict:
+    """A verdict with the texts of its queries, and a note where a file of queries cannot be read.
+
+    They are a tag called text, query_text or query; else those of ``queries.tsv`` (csv, jsonl, parquet,
+    txt) beside the judgments, or in their folder.
+
+    Args:
+        verdict: the verdict.
+        system: a scored system with its tags.
+        judgments: the judgments; only a path has files beside it.
+    """
+    tag = next((name for name in _TAGS if name in system.tags), None)
+    if tag is not None:
+        rows = system.queries.select("query_id", pl.col(tag).cast(pl.String)).drop_nulls()
+        return replace(verdict, texts=dict(rows.iter_rows()))
+    if not isinstance(judgments, str | Path):
+        return verdict
+    folder = Path(judgments) if Path(judgments).is_dir() else Path(judgments).parent
+    path = next((folder / name for name in _FILES if (folder / name).is_file()), None)
+    if path is None:
+        return verdict
+    try:
+        return replace(verdict, texts={query.query_id: query.text for query in queries_of(path)})
+    except RankgateError as error:
+        return verdict.noted(f"the texts of queries are left out: {error}")
+
+
 def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, log: bool) -> Verdict:
     """Log the look, and return the verdict with its baseline; with a note if the look was not logged."""
     verdict = replace(verdict, saved=saved.name_and_time)
@@ -420,15 +428,3 @@ def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, l
         else:
             return verdict
     return replace(verdict, notes=(*verdict.notes, f"this look was not logged ({reason})"))
-
-
-def _complete_collection(collection: Collection, rules: Policy) -> Collection:
-    """A collection, completed by the values that the policy states."""
-    result = rules.completed(collection)
-    return result if result.tags is not None else replace(result, tags=_policy_tags(rules))
-
-
-def _policy_tags(rules: Policy) -> TagsLike | None:
-    """The tags that a policy names."""
-    path: str = rules["tags"]
-    return path if not path or path.startswith(IDS) else rules.folder / path

@@ -11,15 +11,17 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.score_parts import Need, Part, Supply
-from rankgate.decisions.gating.decide import make_stale_verdict
+from rankgate.decisions.gating.decide import combine_outcomes
+from rankgate.decisions.gating.rule import Outcome
 from rankgate.decisions.gating.rule_inputs import compute_drift
+from rankgate.decisions.gating.rules import RULES
+from rankgate.decisions.gating.verdict import RuleResult, Verdict
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.gating.policy import Policy
     from rankgate.decisions.gating.saved.saved_baselines import SavedBaseline
-    from rankgate.decisions.gating.verdict import Verdict
 
 
 def saved_system(
@@ -86,23 +88,35 @@ _CODE = "baseline-lacks"
 def make_verdict_on_stale_baseline(saved: SavedBaseline, candidate: ScoredRun, rules: Policy) -> Verdict:
     """The verdict if the candidate's judgments differ from those of the saved baseline.
 
-    A difference would come from both the system and the judgments.
+    A difference would come from both the system and the judgments. A drift rule of the policy
+    decides; every other rule is inconclusive.
     """
     system, drift = saved.baseline.system, compute_drift(saved.baseline.system, candidate)
-    reason = (
+    outcome = Outcome(
+        "inconclusive",
         f"the baseline {saved.baseline.name} was scored by other judgments ({system.qrels_sha256[:12]}) than "
-        f"the candidate ({candidate.qrels_sha256[:12]}): {drift.description}"
+        f"the candidate ({candidate.qrels_sha256[:12]}): {drift.description}",
+        f"save it again by these judgments: {_save_again_command(saved)}",
     )
-    next_step = (
-        f"save it again by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN --force"
+    results = []
+    for rule in rules.rules:
+        decide_without_comparison = RULES[rule.kind].without_comparison
+        results.append(
+            RuleResult(rule, decide_without_comparison(rule, drift) if decide_without_comparison else outcome)
+        )
+    return Verdict(
+        combine_outcomes(tuple(results)),
+        tuple(results),
+        None,
+        {
+            "qrels": candidate.qrels_sha256,
+            "baseline": system.sha256,
+            "candidate": candidate.sha256,
+            "policy": rules.sha256,
+        },
+        {},
+        rules.source,
+        exit=rules["inconclusive"],
+        names=(saved.baseline.name, candidate.name),
+        saved=saved.name_and_time,
     )
-    hashes = {
-        "qrels": candidate.qrels_sha256,
-        "baseline": system.sha256,
-        "candidate": candidate.sha256,
-        "policy": rules.sha256,
-    }
-    verdict = make_stale_verdict(
-        rules, (saved.baseline.name, candidate.name), drift, reason, next_step, hashes
-    )
-    return replace(verdict, saved=saved.name_and_time)

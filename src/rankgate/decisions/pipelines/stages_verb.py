@@ -342,7 +342,7 @@ def _steps(
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Compare each stage with the stage before, with cautions and corrected p-values."""
     with progress(None):
-        comparisons: list[Comparison] = [compare_pairs(before, after, rules)[0] for before, after in pairs]
+        comparisons: list[Comparison] = [compare_pairs(before, [after], rules)[0] for before, after in pairs]
     if not comparisons:
         return STEPS.empty(), [], "none"
     table = pl.concat(

@@ -212,7 +212,8 @@ class Scorer:
         """
         systems, runs = [], []
         for name, run in named_runs:
-            step(f"scoring {name or (run if isinstance(run, str) else 'a run')}")
+            label = run.name if isinstance(run, Run | ScoredRun) else run if isinstance(run, str) else "a run"
+            step(f"scoring {name or label}")
             systems.append(run if isinstance(run, ScoredRun) else self.scored_seeds(run, name))
             runs.append(run)
         return rename_duplicates(systems, runs if sources is None else sources)
