@@ -172,14 +172,6 @@ class Facts:
         refuse_gaps(how, source.label, {choice: (len(ids), ids) for choice, ids in gaps.items()})
 
 
-_GAPS = {
-    "missing": ("missing-query", "judgments and no results"),
-    "no_relevant": ("no-relevant-document", "no relevant document"),
-    "unknown": ("unknown-query", "results and no judgments"),
-}
-"""What a convention can refuse in queries: the code and the sentence, by its choice."""
-
-
 def refuse_gaps(how: Convention, label: str, gaps: Mapping[str, tuple[int, pl.Series]]) -> None:
     """Refuse what queries lack, where the convention asks for an error.
 
@@ -193,12 +185,16 @@ def refuse_gaps(how: Convention, label: str, gaps: Mapping[str, tuple[int, pl.Se
     """
     for choice, (count, query_ids) in gaps.items():
         if getattr(how, choice) == "error" and count:
-            code, lack = _GAPS[choice]
-            first = f" ('{query_ids[0]}')" if len(query_ids) else ""
-            problem = (
-                f"{count_noun(count, 'query has', 'queries have')} {lack}{first}; {how.name} stops here."
-            )
-            raise InputError(problem, source=label, code=code)
+            first = f" ({_quoted(query_ids.head(1))})" if len(query_ids) else ""
+            queries, end = count_noun(count, "query has", "queries have"), f"{first}; {how.name} stops here."
+            if choice == "missing":
+                problem = f"{queries} judgments and no results{end}"
+                raise InputError(problem, source=label, code="missing-query")
+            if choice == "no_relevant":
+                problem = f"{queries} no relevant document{end}"
+                raise InputError(problem, source=label, code="no-relevant-document")
+            problem = f"{queries} results and no judgments{end}"
+            raise InputError(problem, source=label, code="unknown-query")
 
 
 def no_shared_query_error(
