@@ -13,7 +13,7 @@ so. `first_exceedance_level` spends the probability of being the first.
 
 from __future__ import annotations
 
-from math import comb
+from math import ceil, comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,8 +85,11 @@ def first_exceedance_level(
     if not len(nearest):
         return share
     rho = correlation[nearest]
-    normal = np.random.default_rng(seed).standard_normal((DRAWS, len(values)))
-    others = normal @ earlier[:, nearest] - np.outer(normal @ unit, rho)
+    rng, shared = np.random.default_rng(seed), earlier[:, nearest]
+    normal = rng.standard_normal((DRAWS, len(values)))
+    of_other_queries = np.sqrt(np.maximum(1 - (shared**2).sum(axis=0), 0.0))
+    noise = of_other_queries * rng.standard_normal((DRAWS, len(rho)))
+    others = normal @ shared - np.outer(normal @ unit, rho) + noise
     covered = ndtr(-((-ndtri(levels[nearest]) - others) / rho).min(axis=1))
     low, high = share, most
     for _ in range(_STEPS):
@@ -106,3 +109,23 @@ def unit_differences(values: Floats) -> Floats:
     centred = values - values.mean()
     length = float(np.linalg.norm(centred))
     return np.asarray(centred / length if length > 0 else np.zeros(len(values)), np.float64)
+
+
+def fresh_queries(n: int, first: float, level: float, power: float) -> int:
+    """The number of queries to add so that a test detects what a test of the first level did.
+
+    n · ((z₁₋ₐ + z_power) / (z₁₋f + z_power))² − n, with a the level and f the first one.
+
+    Args:
+        n: the number of queries.
+        first: the one-sided level of a test of unused queries.
+        level: that of the next test.
+        power: the power of both.
+
+    >>> fresh_queries(200, 4.5e-05, 9e-09, 0.8)
+    171
+    """
+    from rankgate.measurement.stats.special_functions import ndtri
+
+    reach, first_reach = (float(ndtri(power) - ndtri(share)) for share in (level, first))
+    return max(0, ceil(n * ((reach / first_reach) ** 2 - 1)))
