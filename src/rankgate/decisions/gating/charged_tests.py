@@ -7,14 +7,14 @@ small only because "not" has no figures and is the same for all candidates.
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.decisions.gating.decide import combine_outcomes
-from rankgate.decisions.gating.rule import Evidence, Outcome, Terms
+from rankgate.decisions.gating.rule import Evidence, Outcome, Rule, Terms
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.saved.holdout_account import (
     FILE,
@@ -33,10 +33,28 @@ if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
     from rankgate.decisions.comparison.compared_systems import ComparedPair
     from rankgate.decisions.gating.policy import Policy
-    from rankgate.decisions.gating.rule import Inputs, Rule
+    from rankgate.decisions.gating.rule import Inputs
     from rankgate.decisions.gating.verdict import RuleResult, Verdict
 
 _GAIN_RULES = ("noninferiority", "improvement")
+
+
+def promoting(policy: Policy) -> Policy:
+    """A default policy for the candidates of an optimiser: what may not lose must gain.
+
+    Candidates that may lose a margin would lose it again at every promotion.
+    """
+    rules = tuple(
+        Rule("better", "improvement", slice=rule.slice, values={"metric": rule["metric"], "by": 0.0})
+        if rule.tier == "block" and rule.kind == "noninferiority"
+        else rule
+        for rule in policy.rules
+    )
+    metrics = ", ".join(rule["metric"] for rule in rules if rule.kind == "improvement")
+    digest = sha256(f"{policy.sha256} {metrics}".encode()).hexdigest()
+    return replace(
+        policy, rules=rules, sha256=digest, source=f"{metrics} must rise, as this folder has an account"
+    )
 
 
 def charge_test(
@@ -56,7 +74,7 @@ def charge_test(
     """
     account, setting = find_account(folder), rules["looks"]
     if account is None:
-        return (None, Charge(None, 0.0, missing_account(folder))) if setting == "account" else None
+        return (None, Charge(None, 0.0, missing_account())) if setting == "account" else None
     if inputs.groups is not None:
         reason = "values are sums of groups of queries, so that no query can be charged"
         return None, Charge(None, 0.0, unknown_budget(reason))
@@ -68,7 +86,7 @@ def charge_test(
     keys = query_keys(query_ids, judgments, table)
     if setting not in ("auto", "account"):
         account.show(keys)
-        reason = f'looks = "{setting}" turns the account off; figures of these queries are shown, so that they are worn'
+        reason = f'looks = "{setting}" turns the account off; as figures are shown, these queries are worn'
         return None, Charge(None, 0.0, unknown_budget(reason))
     comparison = pair.measured
     parts = (comparison.qrels_sha256, comparison.baseline.sha256, comparison.candidate.sha256, rules.sha256)
@@ -77,10 +95,10 @@ def charge_test(
     return account, account.charge(test, keys, rules["alpha"], rules["power"], rule, gains)
 
 
-def missing_account(folder: Path) -> HoldoutBudget:
+def missing_account() -> HoldoutBudget:
     """The budget of a folder without an account."""
     return unknown_budget(
-        f"there is no account at {folder / FILE}, so that nobody knows how many candidates these queries judged; "
+        f"there is no account at {FILE}, so that nobody knows how many candidates these queries judged; "
         "open one for fresh queries: rankgate account open"
     )
 
@@ -110,7 +128,7 @@ def withhold(verdict: Verdict, account: HoldoutAccount | None, charge: Charge) -
 
 _WITHHELD = "figures of these queries are withheld: each would help an optimiser to fit them"
 _METHOD = (
-    "the probability that any of the tests that an optimiser can reach is a false pass is at most the alpha of the "
+    "the probability that any test that an optimiser can reach is a false pass is at most the alpha of the "
     "account, if queries are drawn independently and intervals hold at the levels of single tests"
 )
 

@@ -192,7 +192,7 @@ def show_account(form: str) -> None:
     """Show the sets of queries of the account, their tests, and how many are left."""
     account = find_account(Path())
     if account is None:
-        raise UsageError(f"{missing_account(Path()).reason}.", code="no-account")
+        raise UsageError(f"{missing_account().reason}.", code="no-account")
     print_result(account.summary(), form)
 
 

@@ -24,7 +24,7 @@ from rankgate.decisions.comparison.comparison_checks import missing_input_error
 from rankgate.decisions.comparison.paired_values import unequal_warnings
 from rankgate.decisions.comparison.pairs import ComparisonRules
 from rankgate.decisions.comparison.reported_systems import read_scores, reported_tables
-from rankgate.decisions.gating.charged_tests import charge_test, withhold
+from rankgate.decisions.gating.charged_tests import charge_test, promoting, withhold
 from rankgate.decisions.gating.decide import decide
 from rankgate.decisions.gating.flip_checks import REDRAWS
 from rankgate.decisions.gating.gate_against_saved import (
@@ -36,6 +36,7 @@ from rankgate.decisions.gating.policy import Policy, find_policy, load_default_p
 from rankgate.decisions.gating.rule_inputs import make_inputs
 from rankgate.decisions.gating.saved import saved_baselines
 from rankgate.decisions.gating.saved.baseline_file import number_look
+from rankgate.decisions.gating.saved.holdout_account import find_account
 from rankgate.decisions.gating.saved.saved_baselines import (
     SavedBaseline,
     refuse_unfinished,
@@ -108,6 +109,9 @@ def gate(
     source, baseline, candidate, policy = _named_values(collection, baseline, candidate, policy)
     policy = find_policy(Path(folder)) if policy is None else policy
     rules, saved = _rules(policy, of_values=isinstance(source, Scores | Comparison)), None
+    is_default = policy is None or (isinstance(policy, Sequence) and not isinstance(policy, str))
+    if is_default and find_account(Path(folder)):
+        rules = promoting(rules)
     if isinstance(source, Comparison):
         pair = ComparedPair.of(source)
         _refuse_other_terms(pair, rules, states_convention=isinstance(policy, str | Path | Policy))

@@ -37,6 +37,8 @@ from rankgate.measurement.stats.chosen_candidates import (
 if TYPE_CHECKING:
     from sqlite3 import Connection
 
+    from numpy.typing import NDArray
+
     from rankgate.core.arrays import Floats
 
 FILE = Path("rankgate/account.sqlite")
@@ -50,9 +52,9 @@ _TABLES = (
     "CREATE TABLE query_key (key TEXT PRIMARY KEY, query INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE query_set (id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL)",
     "CREATE TABLE set_query (query INTEGER, query_set INTEGER, PRIMARY KEY (query, query_set)) WITHOUT ROWID",
-    "CREATE TABLE test (id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL, query_set INTEGER NOT NULL, "
-    "at TEXT NOT NULL, level REAL NOT NULL, shown INTEGER NOT NULL, passed INTEGER, rule TEXT, queries BLOB, "
-    "differences BLOB)",
+    """CREATE TABLE test (id INTEGER PRIMARY KEY, hash TEXT UNIQUE NOT NULL, query_set INTEGER NOT NULL,
+    at TEXT NOT NULL, level REAL NOT NULL, shown INTEGER NOT NULL, passed INTEGER, rule TEXT, queries BLOB,
+    differences BLOB)""",
 )
 
 
@@ -105,8 +107,8 @@ class HoldoutBudget:
             )
         return (
             f"budget: test {self.test:,} of {self.tests:,} at these queries, after "
-            f"{count_noun(self.passes, 'pass', 'passes')}; {self.left:,} left, then the queries are worn; {used}; "
-            f"{restored}"
+            f"{count_noun(self.passes, 'pass', 'passes')}; {self.left:,} left, then the queries are worn; "
+            f"{used}; {restored}"
         )
 
 
@@ -256,6 +258,20 @@ class HoldoutAccount:
             )
             return len(tests)
 
+    def count_tested(self, keys: pl.DataFrame) -> int:
+        """The number of these queries that had a test.
+
+        Raises:
+            InputError: the account cannot be read.
+        """
+        with self._transaction() as database:
+            _state_keys(database, keys)
+            count = database.execute(
+                "SELECT COUNT(DISTINCT position) FROM stated JOIN query_key USING (key) "
+                "JOIN set_query USING (query) JOIN test USING (query_set) WHERE shown = 0"
+            ).fetchone()[0]
+        return int(count)
+
     def summary(self) -> AccountSummary:
         """The account for readers.
 
@@ -305,11 +321,12 @@ class HoldoutAccount:
             raise InputError(problem, source=source, code="cannot-read") from None
 
 
-_EARLIER = (
-    "SELECT id, hash, level, shown, passed, at, rule, queries, differences FROM test WHERE query_set IN (SELECT "
-    "DISTINCT other.query_set FROM set_query JOIN set_query AS other USING (query) WHERE set_query.query_set "
-    "= ?) ORDER BY id"
-)
+_EARLIER = """
+SELECT id, hash, level, shown, passed, at, rule, queries, differences FROM test WHERE query_set IN
+(SELECT DISTINCT other.query_set FROM set_query JOIN set_query AS other USING (query)
+WHERE set_query.query_set = ?)
+ORDER BY id
+"""
 """Every test and look that shares a query with a set."""
 
 
@@ -393,8 +410,7 @@ def _register(database: Connection, keys: pl.DataFrame) -> tuple[int, list[int],
     Returns:
         Their set; the number of each query; how many are in sets of tests.
     """
-    database.execute("CREATE TEMP TABLE stated (position INTEGER, key TEXT)")
-    database.executemany("INSERT INTO stated VALUES (?, ?)", keys.iter_rows())
+    _state_keys(database, keys)
     matches: dict[int, list[int]] = {}
     for position, query in database.execute(
         "SELECT position, query FROM stated JOIN query_key USING (key) ORDER BY position, query"
@@ -420,7 +436,14 @@ def _register(database: Connection, keys: pl.DataFrame) -> tuple[int, list[int],
     return int(query_set or 0), [numbers[position] for position in positions], len(matches)
 
 
-def _level(share: float, ids: Any, gains: Floats, tests: list[Any], alpha: float, seed: int) -> float:
+def _state_keys(database: Connection, keys: pl.DataFrame) -> None:
+    database.execute("CREATE TEMP TABLE stated (position INTEGER, key TEXT)")
+    database.executemany("INSERT INTO stated VALUES (?, ?)", keys.iter_rows())
+
+
+def _level(
+    share: float, ids: NDArray[np.int64], gains: Floats, tests: list[Any], alpha: float, seed: int
+) -> float:
     """The level of a test beside earlier tests of the same rule, by their differences at these queries."""
     tests = [row for row in tests if row[7] is not None]
     if not tests:
