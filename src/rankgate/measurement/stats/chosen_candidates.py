@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 FIRST_SHARE = 0.9
 """The share of alpha for the tests until the first pass; each further pass has a tenth of the one before."""
 
-NEIGHBOURS = 128
+NEIGHBOURS = 64
 """The most similar earlier tests whose overlap is computed; leaving out others only lowers a level."""
 
-DRAWS = 2000
+DRAWS = 1000
 _STEPS = 30  # of the bisection, on a logarithmic scale
 
 
@@ -50,7 +50,14 @@ def share_of_test(alpha: float, tests: int, passes: int) -> float:
 
 
 def first_exceedance_level(
-    share: float, values: Floats, earlier: Floats, levels: Floats, *, most: float, seed: int = 0
+    share: float,
+    values: Floats,
+    earlier: Floats,
+    levels: Floats,
+    *,
+    most: float,
+    seed: int = 0,
+    draws: int = DRAWS,
 ) -> float:
     """The largest level of a test that is the first to pass by chance with at most this probability.
 
@@ -68,6 +75,7 @@ def first_exceedance_level(
         levels: (J,) the one-sided levels of the earlier tests.
         most: the highest level.
         seed: the seed of the draws.
+        draws: their number.
 
     >>> values = np.random.default_rng(0).normal(size=(200, 1))
     >>> unit, levels = unit_differences(values[:, 0]), np.array([0.001])
@@ -86,16 +94,16 @@ def first_exceedance_level(
         return share
     rho = correlation[nearest]
     rng, shared = np.random.default_rng(seed), earlier[:, nearest]
-    normal = rng.standard_normal((DRAWS, len(values)))
+    normal = rng.standard_normal((draws, len(values)))
     of_other_queries = np.sqrt(np.maximum(1 - (shared**2).sum(axis=0), 0.0))
-    noise = of_other_queries * rng.standard_normal((DRAWS, len(rho)))
+    noise = of_other_queries * rng.standard_normal((draws, len(rho)))
     others = normal @ shared - np.outer(normal @ unit, rho) + noise
     covered = ndtr(-((-ndtri(levels[nearest]) - others) / rho).min(axis=1))
     low, high = share, most
     for _ in range(_STEPS):
         level = float(np.sqrt(low * high))
         added = np.maximum(level - covered, 0.0)
-        bound = added.mean() + 3 * added.std() / np.sqrt(DRAWS) + 3 * level / DRAWS
+        bound = added.mean() + 3 * added.std() / np.sqrt(draws) + 3 * level / draws
         low, high = (level, high) if bound <= share else (low, level)
     return low
 
