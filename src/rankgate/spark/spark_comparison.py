@@ -45,7 +45,7 @@ _USED = COLLECTION_FIELDS | LIST_FIELDS
 """The fields of a collection: selection of documents concerns drawn grades only."""
 
 
-def compare(
+def make_comparisons(
     collection: Collection,
     runs: Sequence[tuple[str | None, Any]],
     metrics: str | Metric | Sequence[str | Metric],
@@ -72,7 +72,12 @@ def compare(
     if depth != DEPTH:
         raise SUMS.error(f"depth {depth}", Need("lists"))
     refuse_without_tags(collection.tags, slices)
-    _refuse_clusters(collection)
+    columns: list[str] = []
+    if collection.tags is not None:
+        columns = with_clusters(read_tags(collection.tags, pl.Series("query_id", [], pl.String))).columns
+    for name in (CLUSTER, COPY_CLUSTER):
+        if name in columns:  # only one machine can resample them
+            raise SUMS.error(f"clusters of queries ({name} of tags)", Need("values"))
     work = prepare(collection, runs, metrics, convention, numbered=False)
     if work.subtopics:
         collection.refuse("compare by subtopics on Spark", "items.category")
@@ -93,20 +98,6 @@ def compare(
         for name, pair in zip(work.names[1:], pairs, strict=True):
             refuse_unequal(dict(zip((work.names[0], name), pair.lacking, strict=True)))
     return _comparisons(work, totals, pairs, test, slices)
-
-
-def _refuse_clusters(collection: Collection) -> None:
-    """Check that tags name no clusters, which only one machine can resample.
-
-    Raises:
-        UsageError: the tags name clusters, or have texts that are near-copies.
-    """
-    if collection.tags is None:
-        return
-    table = with_clusters(read_tags(collection.tags, pl.Series("query_id", [], pl.String)))
-    for name in (CLUSTER, COPY_CLUSTER):
-        if name in table.columns:
-            raise SUMS.error(f"clusters of queries ({name} of tags)", Need("values"))
 
 
 def _comparisons(

@@ -122,7 +122,7 @@ class FromSpark:
         return values.join(reasons, on=[*keys, "metric"], how="left").sort("run", "metric", *keys)
 
 
-def evaluate(
+def make_scores(
     collection: Collection,
     runs: Sequence[tuple[str | None, Any]],
     metrics: str | Metric | Sequence[str | Metric],

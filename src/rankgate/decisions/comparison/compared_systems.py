@@ -69,10 +69,6 @@ class DesignedSystems:
     designs: Sequence[Design] = ()
     saw: ModelSaw | None = None
 
-    def unseen(self, system: ScoredRun) -> ScoredRun:
-        """Remove the queries that the model saw from a system."""
-        return system if self.saw is None else self.saw.unseen_part(system)
-
 
 def design_systems(
     scorer: Scorer,
@@ -158,11 +154,6 @@ class ComparedSystems:
     runs: tuple[Any, ...] = ()
     repeats: tuple[ScoredRun, ...] = ()
 
-    @property
-    def is_stale(self) -> bool:
-        """True if the candidate was scored by other judgments than the baseline."""
-        return self.systems[0].qrels_sha256 != self.systems[-1].qrels_sha256
-
     @classmethod
     def of_runs(
         cls,
@@ -201,7 +192,8 @@ class ComparedSystems:
         if model is not None:
             runs = tuple(_run_of(run, supply) if isinstance(run, ScoredRun) else run for run in runs)
         designed_systems = design_systems(scorer, model, sample, systems, runs, unequal)
-        repeats = [designed_systems.unseen(system) for system in repeats]
+        if designed_systems.saw is not None:
+            repeats = [designed_systems.saw.unseen_part(system) for system in repeats]
         lists = ComparedLists.collect(designed_systems.scorer, [*designed_systems.systems, *repeats], supply)
         reasons = {"a sample of queries": sample, "several seeds": any(system.seeds for system in systems)}
         for reason, label in product([reason for reason, stated in reasons.items() if stated], lists.totals):

@@ -129,12 +129,18 @@ class ReportedTables:
         _refuse_best_as_zero(labels, named_metrics, unequal)
         runs = {name: run for file in files for name, run in file.groups.items()}
         groups = query_groups(runs, list(values), labels, metric_names)
-        chosen_names = _chosen_names([str(name) for name in names], [*values])
+        chosen_names = [*map(str, names)]
+        for name in chosen_names:
+            if name not in values:
+                problem = f"unknown system {name!r}; the scores have {', '.join(values)}."
+                raise UsageError(problem, code="unknown-system")
+            if chosen_names.count(name) > 1:
+                raise UsageError(f"the system {name} is named twice.", code="baseline-is-candidate")
         rows = {
             name: _score_rows(name, values, dict(zip(labels, named_metrics, strict=True)), unequal)
-            for name in chosen_names
+            for name in chosen_names or values
         }
-        ids = rows[chosen_names[0]]["query_id"].unique(maintain_order=True)
+        ids = next(iter(rows.values()))["query_id"].unique(maintain_order=True)
         notes = [*dict.fromkeys(note for file in files for note in file.notes)]
         if len(tasks := {file.task for file in files if file.task}) > 1:
             notes.append(
@@ -243,21 +249,6 @@ def _run_scores(system: ScoredRun) -> RunScores:
     missing_count = system.scores.filter(why="missing")["query_id"].n_unique()
     counts = Counts(len(ids), missing_count, 0, 0, 0, 0)
     return RunScores(system.name, system.tag, ids, values, reasons, means, counts, system.convention)
-
-
-def _chosen_names(names: Sequence[str], all_names: Sequence[str]) -> Sequence[str]:
-    """The systems to compare: all if none is named.
-
-    Raises:
-        UsageError: an unknown system; a system that is named twice.
-    """
-    for name in names:
-        if name not in all_names:
-            problem = f"unknown system {name!r}; the scores have {', '.join(all_names)}."
-            raise UsageError(problem, code="unknown-system")
-        if names.count(name) > 1:
-            raise UsageError(f"the system {name} is named twice.", code="baseline-is-candidate")
-    return names or all_names
 
 
 def _values_by_system(

@@ -10,8 +10,6 @@ from dataclasses import replace
 from math import pi
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from rankgate.core.errors import UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.collection import SETTLED
@@ -78,7 +76,7 @@ def decide(
         policy["power"],
         policy["interval"],
         policy["flip"],
-        comparison.seed,
+        policy["seed"],
         today,
         policy["looks"] == "anytime",
         least=MIN_QUERIES if design is None else design.min_queries,
@@ -126,8 +124,10 @@ def decide(
 
 def _count_answered(comparison: Comparison) -> int:
     """The number of queries that the system with fewer answers answered."""
-    answered = comparison.states.filter(pl.col("state").is_in(ANSWERED))
-    return min(int(answered.filter(system=name)["queries"].sum()) for name in ("baseline", "candidate"))
+    counts = {"baseline": 0, "candidate": 0}
+    for row in comparison.states.to_dicts():
+        counts[row["system"]] += row["queries"] if row["state"] in ANSWERED else 0
+    return min(counts.values())
 
 
 def _with_few_answers(outcome: Outcome, answered: int, judged: int) -> Outcome:

@@ -117,7 +117,7 @@ def gate(
         _refuse_other_terms(pair, rules, states_convention=isinstance(policy, str | Path | Policy))
     else:
         systems, saved = _systems(source, baseline, candidate, rules, Path(folder))
-        if saved and systems.is_stale:
+        if saved and systems.scorer is None:  # it was scored by other judgments
             return make_verdict_on_stale_baseline(saved, systems.systems[1], rules)
         _refuse_unfit_systems(systems, rules)
         with progress(None):

@@ -25,8 +25,6 @@ from rankgate.decisions.unjudged.hole_figures import drawn_values
 from rankgate.measurement.scoring.alignment.top_documents import rank_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rankgate.data.collection import Selection
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.compared_systems import ComparedPair
@@ -62,7 +60,9 @@ def make_inputs(pair: ComparedPair, rules: Policy, saved: SavedBaseline | None) 
     if made.scorer is None:
         return inputs
     base, candidate = pair.systems
-    noise = _noise([base, *made.repeats], [label for label, _ in made.scorer.metrics])
+    systems = [base, *made.repeats]
+    metrics = [label for label, _ in made.scorer.metrics] if made.repeats else []
+    noise = {metric: largest_difference(metric, systems) for metric in metrics}
     selection = rules.completed(made.scorer.collection).selection or "unknown"
     return replace(
         inputs,
@@ -120,13 +120,6 @@ def compute_drift(saved: ScoredRun, candidate: ScoredRun) -> Drift:
         saved.qrels_sha256 != candidate.qrels_sha256,
         len(regraded),
     )
-
-
-def _noise(systems: Sequence[ScoredRun], metrics: Iterable[str]) -> dict[str, float]:
-    """The largest differences of means between runs of the same system, by metric."""
-    if len(systems) < 2:
-        return {}
-    return {metric: largest_difference(metric, systems) for metric in metrics}
 
 
 _SELECTIONS: dict[str, Selection] = {"random": "random", "pooled": "pooled"}
