@@ -218,8 +218,9 @@ class HoldoutAccount:
             budget = HoldoutBudget("open", len(before) + 1, fresh=fresh, **common)
             if position is not None:
                 return Charge(counted[position][0], counted[position][2], budget)
+            values: tuple[bytes, bytes] | tuple[None, None] = (None, None)
             if gains is None or n > _LARGEST:
-                values, level = (None, None), share
+                level = share
             else:
                 has_gain = ~np.isnan(gains)
                 ids, ordered = np.asarray(queries, np.int64)[has_gain], gains[has_gain]
