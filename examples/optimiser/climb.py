@@ -14,7 +14,7 @@ rng = np.random.default_rng(5)
 queries = {f"q{i}": {f"d{i}-{j}": int(rng.random() < 0.3) for j in range(10)} for i in range(200)}
 
 
-def system(noise):
+def system(noise: float) -> dict[str, dict[str, float]]:
     """A run whose scores are the grades with noise: more noise, worse lists."""
     return {
         query: {doc: grade + noise * rng.standard_normal() for doc, grade in docs.items()}

@@ -28,8 +28,10 @@ from rankgate.core.present.write_results import FORMS, render_result, to_json
 from rankgate.data.files.formats import format_details, formats
 from rankgate.data.files.validate import make_checklist
 from rankgate.decisions.comparison.comparison_tables import ranks
+from rankgate.decisions.gating.charged_tests import missing_account
 from rankgate.decisions.gating.policy import load_default_policy, parse_policy
 from rankgate.decisions.gating.policy_keys import policy_keys
+from rankgate.decisions.gating.saved.holdout_account import find_account, open_account
 from rankgate.decisions.gating.saved.saved_baselines import SavedBaselines, save
 from rankgate.decisions.unjudged.calibration import calibration
 from rankgate.engines.engine_checks import engines
@@ -118,6 +120,16 @@ def swept():
     return rankgate.sweep(plan)
 
 
+def charged(folder):
+    """An account with a test."""
+    if find_account(folder) is None:
+        open_account(folder, tests=10)
+        rankgate.gate(QRELS, OLD, NEW, folder=folder)
+    account = find_account(folder)
+    assert account is not None
+    return replace(account.summary(), file="account.sqlite", opened_at="2026-03-01T00:00:00Z")
+
+
 def published(folder):
     """A published table with a number that is not possible."""
     path = folder / "table.md"
@@ -183,7 +195,7 @@ def made(folder, ratings):
                 for name in ("<script>", "b")
             }
         ),
-        "verdict": lambda: rankgate.gate(QRELS, OLD, NEW),
+        "verdict": lambda: rankgate.gate(QRELS, OLD, NEW).budgeted(missing_account()),
         "gate_check": lambda: rankgate.self_check(QRELS, [OLD, NEW, OLD]),
         "explanation": lambda: rankgate.explain(QRELS, NEW, "q1", "nDCG@3"),
         "reconciliation": lambda: rankgate.reconcile(QRELS, NEW, "nDCG@3"),
@@ -273,6 +285,7 @@ def made(folder, ratings):
         "ranks": lambda: ranks(QRELS, RUNS, depth=3),
         "split": lambda: rankgate.split(folder / "log.csv", candidates="all"),
         "sweep": swept,
+        "account": lambda: charged(folder),
         "baselines": lambda: SavedBaselines.from_baselines(
             save("main", folder / "qrels.txt", folder / "old.run", ["RR"], folder=folder, force=True)
         ),

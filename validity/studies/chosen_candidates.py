@@ -159,7 +159,7 @@ def _powers(climbs: int, seed: int) -> Iterator[Cell]:
 def section(cells: Sequence[Any]) -> str:
     """Give the part of the page."""
     rates = [
-        (c.use, c.population, c.n, c.optimisers, marked(c.account, c.holds), percent(c.plain))
+        (c.use, c.population, str(c.n), str(c.optimisers), marked(c.account, c.holds), percent(c.plain))
         for c in cells
         if not c.is_power
     ]

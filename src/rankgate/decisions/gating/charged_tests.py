@@ -118,7 +118,7 @@ def withhold(verdict: Verdict, account: HoldoutAccount | None, charge: Charge) -
         rules=results,
         comparison=None,
         counted=tuple(verdict.states),
-        notes=(charge.budget.sentence, _WITHHELD),
+        notes=(charge.budget.sentence, _WITHHELD, *((_CAUTION,) if is_pass else ())),
         methods=(_METHOD,),
         again=None,
         level=None,
@@ -127,6 +127,10 @@ def withhold(verdict: Verdict, account: HoldoutAccount | None, charge: Charge) -
 
 
 _WITHHELD = "figures of these queries are withheld: each would help an optimiser to fit them"
+_CAUTION = (
+    "losses that are rare and large, or skewed in fewer than about 100 queries, make false passes more "
+    'frequent than the alpha of the account, except with interval = "guaranteed"'
+)
 _METHOD = (
     "the probability that any test that an optimiser can reach is a false pass is at most the alpha of the "
     "account, if queries are drawn independently and intervals hold at the levels of single tests"
