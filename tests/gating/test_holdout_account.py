@@ -14,16 +14,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 from rankgate import Verdict, gate
-from rankgate.core.errors import RankgateError
+from rankgate.core.errors import InputError, UsageError
 from rankgate.decisions.gating.saved.holdout_account import FILE, HoldoutAccount, open_account, query_keys
+from rankgate.interface.cli import rankgate as program
 from rankgate.measurement.stats.chosen_candidates import (
     first_exceedance_level,
     share_of_test,
     unit_differences,
 )
 from rankgate.measurement.stats.special_functions import ndtri
+from support.command import assert_refused
+from support.wording import raises
 
 ALPHA = 0.05
 
@@ -162,17 +166,15 @@ def test_a_charge_outlives_a_killed_process(account: HoldoutAccount) -> None:
 
 def test_a_second_account_would_be_a_fresh_budget(tmp_path: Path) -> None:
     open_account(tmp_path)
-    with pytest.raises(RankgateError) as error:
+    with raises("already-exists", UsageError):
         open_account(tmp_path)
-    assert error.value.code == "already-exists"
 
 
 def test_a_damaged_account_decides_nothing(tmp_path: Path) -> None:
     (tmp_path / FILE).parent.mkdir()
     (tmp_path / FILE).write_text("not a database, which begins with another text" * 100)
-    with pytest.raises(RankgateError) as error:
+    with raises("cannot-read", InputError):
         gate(_qrels(), _run(0), _run(1), folder=tmp_path)
-    assert error.value.code == "cannot-read"
 
 
 def _qrels(n: int = 40) -> dict[str, dict[str, int]]:
@@ -233,3 +235,15 @@ def test_turning_the_account_off_is_said_and_wears_the_queries(tmp_path: Path) -
     assert verdict.account.state == "unknown"
     policy.write_text(rule)
     assert gate(_qrels(), _run(0), _run(4, 0.1), policy, folder=tmp_path).account.state == "worn"
+
+
+def test_the_commands_open_and_show_the_account(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner().invoke
+    refused = run(program, ["account", "show"])
+    assert refused.exception is not None
+    assert run(program, ["account", "open", "--tests", "7", "--alpha", "0.1"]).exit_code == 0
+    gate(_qrels(), _run(0), _run(1))
+    result = json.loads(run(program, ["account", "show", "--format", "json"]).output)
+    assert (result["tests"], result["alpha"]) == (7, 0.1)
+    assert result["sets"] == [{"queries": 40, "tests": 1, "passes": 0, "shown": 0, "left": 6}]
