@@ -12,8 +12,8 @@ from rankgate import online
 from rankgate.core.errors import InputError
 from rankgate.decisions.comparison.query_groups import MetricNames
 from rankgate.decisions.comparison.score_cells import score_cells
-from rankgate.decisions.gating.decide import read_admissions
 from rankgate.decisions.gating.ramps.ramp_steps import read_earlier_stages
+from rankgate.decisions.gating.rule_inputs import read_admissions
 from rankgate.decisions.gating.saved.baseline_file import load_baseline
 from rankgate.online.events.ingest import read_manifest
 from rankgate.store.records.records import NewRecord

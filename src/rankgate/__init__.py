@@ -120,8 +120,8 @@ UPPER_NAMES.update(
 )
 
 ON_SPARK.update(
-    evaluate="rankgate.spark.spark_evaluation:evaluate",
-    compare="rankgate.spark.spark_comparison:compare",
+    evaluate="rankgate.spark.spark_evaluation:make_scores",
+    compare="rankgate.spark.spark_comparison:make_comparisons",
     scorecard="rankgate.spark.spark_scorecards:scorecard",
     rating_accuracy="rankgate.spark.rating_pairs:rating_accuracy",
     split="rankgate.spark.splitting.spark_split:split",

@@ -110,7 +110,7 @@ def test_published_values_end_to_end(shared):
             schema=plain.scores.schema,
         )
         sides.append(rankgate_side(plain, name, scores))
-    (result,) = compare_pairs(*sides, ComparisonRules(Test(correction="none")))
+    (result,) = compare_pairs(sides[0], sides[1:], ComparisonRules(Test(correction="none")))
     row = result.metrics.row(0, named=True)
     assert row["delta"] == pytest.approx(0.053008, abs=5e-7)
     assert row["p_value"] == pytest.approx(0.0013193972, abs=5e-11)
@@ -213,11 +213,11 @@ def test_sides_of_other_judgments_or_conventions(systems):
     qrels, old, new = systems
     base = side(qrels, old, ["P@1"])
     with raises("not-comparable", UsageError):
-        compare_pairs(base, side({**qrels, "q99": {"x": 1}}, new, ["P@1"]))
+        compare_pairs(base, [side({**qrels, "q99": {"x": 1}}, new, ["P@1"])], ComparisonRules())
     with raises("not-comparable", UsageError):
-        compare_pairs(base, side(qrels, new, ["P@1"], "ranx"))
+        compare_pairs(base, [side(qrels, new, ["P@1"], "ranx")], ComparisonRules())
     with raises("not-comparable", UsageError):
-        compare_pairs(base, side(qrels, new, ["RR"]))
+        compare_pairs(base, [side(qrels, new, ["RR"])], ComparisonRules())
 
 
 def test_slices_and_their_interaction(systems):

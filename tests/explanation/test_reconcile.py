@@ -73,7 +73,7 @@ def test_a_convention_that_stops_is_reported_with_its_reason():
     assert [group.conventions for group in result.groups] == [("trec9",)]
     (refusal,) = result.refusals
     assert refusal.convention == "trec+"
-    assert "'4' has judgments and no results" in refusal.reason
+    assert "1 query has judgments and no results ('4')" in refusal.reason
 
 
 def test_where_all_stop_the_reason_is_the_error():

@@ -81,6 +81,9 @@ def test_gate_takes_what_was_saved(tmp_path):
     verdict = rankgate.gate(read_scores(path), policy=parse_policy(rule, "policy"))
     (at_once,) = rankgate.gate(evaluation, policy=parse_policy(rule, "policy")).rules
     (rule_result,) = verdict.rules
+    assert rankgate.gate(comparison, parse_policy(rule, "policy")).rules == verdict.rules
+    (of_groups,) = rankgate.gate(rankgate.compare(evaluation), parse_policy(rule, "policy")).rules
+    assert of_groups == at_once
     assert at_once.outcome.reason == rule_result.outcome.reason
     assert at_once.outcome.low == pytest.approx(rule_result.outcome.low, rel=1e-12)
     saved = read_scores(evaluation.save(tmp_path / "apart.json"))

@@ -178,7 +178,7 @@ def test_a_gate_does_without_the_simulation():
     qrels, old, new = systems(30, 11)
     scorer = Scorer.from_metrics(qrels, METRICS, "trec")
     sides = [scorer.scored(run) for run in (old, new)]
-    (result,) = compare_pairs(*sides, ComparisonRules(Test(correction="none"), sizes=False))
+    (result,) = compare_pairs(sides[0], sides[1:], ComparisonRules(Test(correction="none"), sizes=False))
     row = result.metrics.row(0, named=True)
     peer_size = TTestPower().solve_power(effect_size=row["delta"] / row["sd"], alpha=0.05, power=0.8)
     assert row["needed"] == pytest.approx(peer_size, rel=1e-6)

@@ -16,6 +16,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.adapters import column_names, is_ranking, is_table, read_rankings, read_table
 from rankgate.data.column_names import ALIASES, NAME_SEPARATOR, document_columns, match_columns
+from rankgate.data.spark_tables import any_on_spark
 
 
 def is_frame(table: object) -> bool:
@@ -70,8 +71,10 @@ def named_runs(
     Raises:
         InputError: see ``read_rankings``.
     """
-    rankings = read_rankings(runs, "run", doc_field, query_field)
-    rankings = frames_by_system(rankings) or rankings
+    rankings = runs
+    if not any_on_spark(runs):  # those are read there
+        rankings = read_rankings(runs, "run", doc_field, query_field)
+        rankings = frames_by_system(rankings) or rankings
     if isinstance(rankings, Mapping) and not is_ranking(rankings):
         return [*rankings.items()]
     return [(None, run) for run in (rankings if isinstance(rankings, list | tuple) else [rankings])]

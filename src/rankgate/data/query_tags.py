@@ -265,6 +265,12 @@ def with_clusters(tags: pl.DataFrame) -> pl.DataFrame:
     return tags.with_columns(pl.Series(COPY_CLUSTER, [copies.get(query) for query in ids], pl.String))
 
 
+def in_slice(slice_: str) -> pl.Expr:
+    """True for the queries of a slice, ``tag=value``; a query without the tag has an empty value."""
+    tag, _, value = slice_.partition("=")
+    return pl.col(tag).fill_null("") == value
+
+
 def read_clusters(tables: Iterable[pl.DataFrame]) -> dict[str, str]:
     """The cluster of each query that has a cluster, from tables with ``query_id`` and tags."""
     cluster_of_query: dict[str, str] = {}

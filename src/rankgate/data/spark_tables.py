@@ -78,6 +78,11 @@ def is_on_spark(source: object) -> bool:
     return isinstance(source, SparkTable) or _is_frame(source)
 
 
+def path_of(table: object) -> object:
+    """The path of a table on Spark of one file or folder; else the table itself."""
+    return table.source if isinstance(table, SparkTable) else table
+
+
 def any_on_spark(*sources: object) -> bool:
     """True if a table, or any table in a list or mapping of tables, is on Spark."""
     return any(is_on_spark(table) for source in sources for table in _tables(source))
@@ -103,11 +108,10 @@ def run_on_spark(verb: str, *values: Any, **options: Any) -> Any:
     Raises:
         UsageError: a run with several seeds.
     """
-    for value in values:
-        runs = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
-        if any(getattr(run, "seeds", ()) for run in runs):
-            problem = "runs with several seeds are not put together on Spark; read them on one machine."
-            raise UsageError(problem, code="on-spark")
+    runs = [run[-1] if isinstance(run, tuple) else run for value in values for run in _tables(value)]
+    if any(getattr(run, "seeds", ()) for run in runs):
+        problem = "runs with several seeds are not put together on Spark; read them on one machine."
+        raise UsageError(problem, code="on-spark")
     return load_name(ON_SPARK[verb])(*values, **options)
 
 

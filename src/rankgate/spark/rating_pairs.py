@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.frozen import dataclass
+from rankgate.data.foreign_frames import named_runs
 from rankgate.data.id_match import IdMatch
 from rankgate.data.qrels import Qrels, check_rows, drop_empty
 from rankgate.data.run import Run
@@ -18,7 +19,7 @@ from rankgate.spark.card_users import RESULTS
 from rankgate.spark.partition_scores import JUDGED, locate_errors, rows_in
 from rankgate.spark.sessions import translate_errors
 from rankgate.spark.shuffle import encode_rows, map_partitions
-from rankgate.spark.spark_inputs import COLLECTION_FIELDS, LIST_FIELDS, named_runs, prepare, refuse_others
+from rankgate.spark.spark_inputs import COLLECTION_FIELDS, LIST_FIELDS, prepare, refuse_others
 from rankgate.spark.task_results import CellTask, raise_first_error
 
 if TYPE_CHECKING:

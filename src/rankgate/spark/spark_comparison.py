@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rankgate.core.errors import UsageError
 from rankgate.core.present.codec import frame
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.query_tags import CLUSTER, COPY_CLUSTER, read_tags, with_clusters
-from rankgate.data.score_parts import Need, Supply
+from rankgate.data.score_parts import Need
 from rankgate.decisions.comparison.comparison import Comparison, Comparisons, Identity
 from rankgate.decisions.comparison.comparison_columns import METRICS, SCHEMAS
 from rankgate.decisions.comparison.comparison_power import detectable_differences
 from rankgate.decisions.comparison.paired_values import PairedFigures, refuse_unequal
 from rankgate.decisions.comparison.pairs import metric_rows
+from rankgate.measurement.evaluation.query_slices import refuse_without_tags
 from rankgate.measurement.evaluation.scored_system import DEPTH
-from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
 from rankgate.measurement.scoring.scoring_facts import with_run_name
 from rankgate.spark.run_totals import ALL, PairSums, slice_values, sum_pair_totals, sum_totals
-from rankgate.spark.spark_evaluation import refuse_run, refuse_without_tags
-from rankgate.spark.spark_inputs import (
-    COLLECTION_FIELDS,
-    LEFT_OUT,
-    LIST_FIELDS,
-    named_runs,
-    path_of,
-    prepare,
-    refuse_others,
-)
+from rankgate.spark.spark_evaluation import refuse_run
+from rankgate.spark.spark_inputs import COLLECTION_FIELDS, LIST_FIELDS, SUMS, prepare, refuse_others
 from rankgate.spark.task_results import run_task
 
 if TYPE_CHECKING:
@@ -50,17 +41,13 @@ _ROUNDING = 1e-9  # equal differences of unequal values differ by less, as in co
 _TESTED = ("level", "correction", "band", "power", "unequal")
 """The fields of a test that Student's t from sums takes."""
 
-_SUMS = Supply(
-    frozenset({"group_sums", "intervals"}), LEFT_OUT, "leave it out, or compare files on one machine"
-)
 _USED = COLLECTION_FIELDS | LIST_FIELDS
 """The fields of a collection: selection of documents concerns drawn grades only."""
 
 
-def compare(
+def make_comparisons(
     collection: Collection,
-    baseline: Any,  # noqa: ANN401 - as of rankgate.compare
-    candidates: Any,  # noqa: ANN401 - as there
+    runs: Sequence[tuple[str | None, Any]],
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
     *,
@@ -68,7 +55,7 @@ def compare(
     slices: Sequence[str],
     depth: int,
 ) -> Comparisons:
-    """Compare runs on Spark by Student's t; arguments as of ``rankgate.compare``.
+    """Compare the first run with the others by Student's t; arguments as of ``rankgate.compare``.
 
     The result has no tables of single queries, and does not report how many queries a corrected
     test needs; its JSON is one small file, which the local ``gate`` and ``report`` take.
@@ -83,10 +70,14 @@ def compare(
     test = test.only("compare on Spark", *_TESTED)
     refuse_others(collection, "compare on Spark", _USED | {"selection"})
     if depth != DEPTH:
-        raise _SUMS.error(f"depth {depth}", Need("lists"))
+        raise SUMS.error(f"depth {depth}", Need("lists"))
     refuse_without_tags(collection.tags, slices)
-    _refuse_clusters(collection)
-    runs = _runs(baseline, candidates)
+    columns: list[str] = []
+    if collection.tags is not None:
+        columns = with_clusters(read_tags(collection.tags, pl.Series("query_id", [], pl.String))).columns
+    for name in (CLUSTER, COPY_CLUSTER):
+        if name in columns:  # only one machine can resample them
+            raise SUMS.error(f"clusters of queries ({name} of tags)", Need("values"))
     work = prepare(collection, runs, metrics, convention, numbered=False)
     if work.subtopics:
         collection.refuse("compare by subtopics on Spark", "items.category")
@@ -107,35 +98,6 @@ def compare(
         for name, pair in zip(work.names[1:], pairs, strict=True):
             refuse_unequal(dict(zip((work.names[0], name), pair.lacking, strict=True)))
     return _comparisons(work, totals, pairs, test, slices)
-
-
-def _runs(baseline: Any, candidates: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - of runs
-    """The baseline and the candidates with their names.
-
-    Raises:
-        UsageError: no candidate; several runs as the baseline; a file that is baseline and
-            candidate.
-    """
-    first = named_runs(baseline) if isinstance(baseline, Mapping) else [("", baseline)]
-    named_candidates = named_runs(candidates)
-    if not named_candidates:
-        raise UsageError("no candidate; give one run or more besides the baseline.", code="missing-input")
-    refuse_baseline_again(path_of(baseline), [path_of(run) for _, run in named_candidates])
-    return [*first, *named_candidates]
-
-
-def _refuse_clusters(collection: Collection) -> None:
-    """Check that tags name no clusters, which only one machine can resample.
-
-    Raises:
-        UsageError: the tags name clusters, or have texts that are near-copies.
-    """
-    if collection.tags is None:
-        return
-    table = with_clusters(read_tags(collection.tags, pl.Series("query_id", [], pl.String)))
-    for name in (CLUSTER, COPY_CLUSTER):
-        if name in table.columns:
-            raise _SUMS.error(f"clusters of queries ({name} of tags)", Need("values"))
 
 
 def _comparisons(

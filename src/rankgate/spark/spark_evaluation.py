@@ -10,34 +10,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.number_formats import count_noun
+from rankgate.data.id_match import NO_IDS
 from rankgate.data.run_scores import REASONS, RunScores
 from rankgate.data.score_parts import Need, Supply
 from rankgate.data.table_rows import no_rows_error
 from rankgate.measurement.evaluation.query_slices import SCHEMA as SLICES
-from rankgate.measurement.evaluation.query_slices import sort_values
+from rankgate.measurement.evaluation.query_slices import refuse_without_tags, sort_values
 from rankgate.measurement.evaluation.sampled_means import interval_of_mean, no_plain_mean, table_of
 from rankgate.measurement.evaluation.scores import Scores
-from rankgate.measurement.scoring.scoring_facts import refuse_misfits
+from rankgate.measurement.scoring.scoring_facts import no_shared_query_error, refuse_gaps, refuse_misfits
 from rankgate.spark.run_totals import sum_totals
 from rankgate.spark.sessions import keeps_values
-from rankgate.spark.spark_inputs import (
-    COLLECTION_FIELDS,
-    LEFT_OUT,
-    LIST_FIELDS,
-    named_runs,
-    prepare,
-    refuse_others,
-)
+from rankgate.spark.spark_inputs import COLLECTION_FIELDS, LIST_FIELDS, SUMS, prepare, refuse_others
 from rankgate.spark.task_results import run_task
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from rankgate.data.collection import Collection
-    from rankgate.data.input_types import TagsLike
     from rankgate.data.run_scores import ScoredRun
     from rankgate.measurement.metrics.metric_declaration import Metric
     from rankgate.measurement.scoring import Convention
@@ -55,7 +46,7 @@ def _remedy(need: Need) -> str:
     )
 
 
-_SUMS_ONLY = Supply(frozenset({"group_sums", "intervals"}), LEFT_OUT, _remedy)
+_SUMS_ONLY = replace(SUMS, remedy=_remedy)
 _WITH_VALUES = replace(_SUMS_ONLY, parts=_SUMS_ONLY.parts | {"values"})
 
 
@@ -131,16 +122,16 @@ class FromSpark:
         return values.join(reasons, on=[*keys, "metric"], how="left").sort("run", "metric", *keys)
 
 
-def evaluate(
+def make_scores(
     collection: Collection,
-    runs: Any,  # noqa: ANN401 - as of rankgate.evaluate
+    runs: Sequence[tuple[str | None, Any]],
     metrics: str | Metric | Sequence[str | Metric],
     convention: Convention,
     *,
     bounds: bool,
     slices: Sequence[str],
 ) -> Scores:
-    """Score runs on Spark; arguments and errors as of ``rankgate.evaluate``.
+    """Score runs by their names on Spark; arguments and errors as of ``rankgate.evaluate``.
 
     Paths are also read by Spark; custom functions and tags are sent to executors.
 
@@ -153,7 +144,7 @@ def evaluate(
     if bounds:
         raise _SUMS_ONLY.error("bounds", Need("bounds"))
     refuse_without_tags(collection.tags, slices)
-    work = prepare(collection, named_runs(runs), metrics, convention)
+    work = prepare(collection, runs, metrics, convention)
     if work.subtopics:
         collection.refuse("evaluate by subtopics on Spark", "items.category")
     keep = keeps_values(work.spark)
@@ -168,17 +159,6 @@ def evaluate(
             pl.col(name).cast(dtype) for name, dtype in SLICES.items()
         )
     return replace(summary, slices=means, maker=FromSpark(work, table, frame))
-
-
-def refuse_without_tags(tags: TagsLike | None, slices: Sequence[str]) -> None:
-    """Check that slices have tags.
-
-    Raises:
-        UsageError: tags are missing.
-    """
-    if slices and tags is None:
-        problem = "slices need tags; give them with --tags FILE or ids:PATTERN."
-        raise UsageError(problem, code="missing-input")
 
 
 def summarise(work: SparkMeasurement, totals: Sequence[RunTotals]) -> Scores:
@@ -224,24 +204,15 @@ def refuse_run(work: SparkMeasurement, label: str, totals: RunTotals) -> None:
     if counts["missing"] == query_count and not counts["unknown_queries"]:
         raise no_rows_error("score", label)
     refuse_misfits({"query": totals.match}, label, accepts_ids=work.accepts_ids)
+    missing, unknown = (pl.Series(ids, dtype=pl.String) for ids in totals.unmatched_queries)
     if counts["missing"] == query_count:
-        problem = "no query of this run has judgments; check that both use the same ids."
-        raise InputError(problem, source=label, code="queries-differ")
-    if how.missing == "error" and counts["missing"]:
-        problem = (
-            f"query '{totals.unmatched_queries[0][0]}' has judgments and no results; {how.name} stops here."
-        )
-        raise InputError(problem, source=label, code="missing-query")
-    if how.no_relevant == "error" and counts["without_relevant"]:
-        problem = f"a query has no relevant document; {how.name} stops here."
-        raise InputError(problem, source=label, code="no-relevant-document")
-    if how.unknown == "error" and counts["unknown_queries"]:
-        number = counts["unknown_queries"]
-        problem = (
-            f"{count_noun(number, 'query has', 'queries have')} results and no judgments; {how.name} stops "
-            f"here."
-        )
-        raise InputError(problem, source=label, code="unknown-query")
+        raise no_shared_query_error(label, unknown, missing)
+    gaps = {
+        "missing": (counts["missing"], missing),
+        "no_relevant": (counts["without_relevant"], NO_IDS),
+        "unknown": (counts["unknown_queries"], unknown),
+    }
+    refuse_gaps(how, label, gaps)
 
 
 def _intervals(work: SparkMeasurement, totals: Sequence[RunTotals]) -> list[tuple[object, ...]]:

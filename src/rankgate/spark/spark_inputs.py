@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.data import foreign_frames
 from rankgate.data.collection import Collection, Items
 from rankgate.data.column_map import ColumnMap
 from rankgate.data.id_match import IdRules
 from rankgate.data.score_parts import Need, Supply
-from rankgate.data.spark_tables import SparkTable, any_on_spark
+from rankgate.data.spark_tables import path_of
 from rankgate.measurement.evaluation.metric_selection import find_metrics, refuse_tasks
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.metric_declaration import LISTS, SUBTOPICS
@@ -162,13 +161,17 @@ def refuse_others(
         )
 
 
-LEFT_OUT = "Spark keeps sums over groups of queries only"
-"""The reason why Spark lacks other parts."""
+SUMS = Supply(
+    frozenset({"group_sums", "intervals"}),
+    "Spark keeps sums over groups of queries only",
+    "leave it out, or measure files on one machine",
+)
+"""The parts that Spark makes."""
 
 
 def prepare(
     collection: Collection,
-    runs: Sequence[tuple[str, Any]],
+    runs: Sequence[tuple[str | None, Any]],
     metrics: str | Metric | Sequence[str | Metric],
     convention: str | Convention,
     *,
@@ -178,7 +181,7 @@ def prepare(
 
     Args:
         collection: as of ``rankgate.evaluate``.
-        runs: the runs with their names; a name is empty if the caller gives none.
+        runs: the runs with their names; a name is None if the caller gives none.
         metrics: as of ``rankgate.evaluate``.
         convention: as of ``rankgate.evaluate``.
         numbered: True if tables without a name are run1, run2, as `evaluate` names them; else each
@@ -210,32 +213,15 @@ def prepare(
         open_rows(active, run, "score", name or (f"run{i}" if numbered else "run"), collection.columns)
         for i, (name, run) in enumerate(runs, 1)
     )
-    stated_names = [name or rows.name for (name, _), rows in zip(runs, ranked, strict=True)]
+    stated_names = [str(name or rows.name) for (name, _), rows in zip(runs, ranked, strict=True)]
     names = compared_names(stated_names, [path_of(run) for _, run in runs])
     count = partitions(active) or partitions_for(active, (judged, *ranked))
     return SparkMeasurement(active, judged, ranked, tuple(names), tuple(measures), plan, count, ids.accept)
 
 
-_RANKINGS = Supply(
-    frozenset({"group_sums", "intervals"}),
-    LEFT_OUT,
-    "take them from scorecard, or measure files on one machine",
-    code="unsupported-metric",
+_RANKINGS = replace(
+    SUMS, remedy="take them from scorecard, or measure files on one machine", code="unsupported-metric"
 )
-
-
-def named_runs(runs: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - as of rankgate.evaluate
-    """Each run with its name; the name is empty if the caller gives none."""
-    if not any_on_spark(runs):  # rows and objects of other libraries are one run
-        return [("" if name is None else str(name), run) for name, run in foreign_frames.named_runs(runs)]
-    if isinstance(runs, Mapping):
-        return [(str(name), run) for name, run in runs.items()]
-    return [("", run) for run in (runs if isinstance(runs, list | tuple) else [runs])]
-
-
-def path_of(table: object) -> object:
-    """The path of a table of one file or folder; else the table itself."""
-    return table.source if isinstance(table, SparkTable) else table
 
 
 def partitions_for(spark: SparkSession, tables: Sequence[TableRows]) -> int:

@@ -19,7 +19,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data import Run
-from rankgate.data.foreign_frames import rename_columns
+from rankgate.data.foreign_frames import named_runs, rename_columns
 from rankgate.data.logs.item_tables import (
     DescribedTable,
     find_id_column,
@@ -67,7 +67,7 @@ from rankgate.spark.card_users import (
 from rankgate.spark.sessions import translate_errors
 from rankgate.spark.shuffle import map_partitions
 from rankgate.spark.spark_evaluation import refuse_run
-from rankgate.spark.spark_inputs import COLLECTION_FIELDS, named_runs, prepare, refuse_others
+from rankgate.spark.spark_inputs import COLLECTION_FIELDS, prepare, refuse_others
 from rankgate.spark.splitting.log_ranges import read_log
 from rankgate.spark.table_rows import TableRows, open_rows, open_table, quote_column, to_spark
 from rankgate.spark.task_results import CellTask, raise_first_error

@@ -53,7 +53,6 @@ from rankgate.measurement.evaluation.ceilings import cutoff_of
 from rankgate.measurement.evaluation.metric_details import metric_details
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.metrics.metric_name_parser import parse
-from rankgate.measurement.scoring.alignment.top_documents import rename_duplicates
 
 if TYPE_CHECKING:
     from rankgate.core.present.document_model import Block, Document
@@ -381,12 +380,7 @@ def advise(
     scorer = Scorer.from_metrics(
         loaded_collection, _possible_metrics(answers, top_grade), convention, depth=answers.depth
     )
-    systems, run_inputs = [], []
-    for name, run in named_runs(runs):
-        step(f"scoring {name or run if isinstance(run, str) else 'a run'}")
-        systems.append(scorer.scored(run, name))
-        run_inputs.append(run)
-    systems = rename_duplicates(systems, run_inputs)
+    systems = scorer.scored_systems(named_runs(runs))
     facts = read_facts(judgments, len(scorer.index.query_ids), systems, answers)
     advice = _make_advice(answers, facts, scorer, tuple(systems))
     return replace(advice, input_notices=(*advice.input_notices, *_golden_notices(collection)))

@@ -32,7 +32,7 @@ from rankgate.decisions.advice.settlement import (
     read_earlier_sample,
 )
 from rankgate.decisions.advice.settlement_plan import MIN_QUERIES, Plan, Prices, Terms, action_row
-from rankgate.decisions.comparison.compare import design_systems
+from rankgate.decisions.comparison.compared_systems import design_systems
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.paired_values import pair_values
 from rankgate.measurement.evaluation.model_judgments import ModelJudgments

@@ -107,6 +107,8 @@ class Comparison:
             without a model.
         groups: of ``baseline`` and ``candidate``, by metric the sums over groups of queries, where
             values of single queries are not kept; else empty.
+        maker: the `ComparedPair` of this process that it was made from, which makes further parts
+            for the gate; None if it was read from JSON.
     """
 
     SCHEMAS: ClassVar[Mapping[str, Columns]] = SCHEMAS
@@ -147,6 +149,7 @@ class Comparison:
     predictions: pl.DataFrame = field(default_factory=SCHEMAS["predictions"].empty)
     seeds: pl.DataFrame = field(default_factory=SCHEMAS["seeds"].empty)
     groups: Mapping[str, Mapping[str, GroupSums]] = field(default_factory=dict)
+    maker: object = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         missing_columns = [name for name in METRICS if name not in self.metrics.columns]
@@ -155,6 +158,10 @@ class Comparison:
                 f"a comparison needs the columns {', '.join(missing_columns)}.", code="missing-column"
             )
         object.__setattr__(self, "names", tuple(self.metrics["metric"].to_list()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Drop the maker, because another process has neither its runs nor its judgments."""
+        return {**self.__dict__, "maker": None}
 
     @property
     def tags(self) -> tuple[str, ...]:

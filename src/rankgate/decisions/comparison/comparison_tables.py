@@ -19,15 +19,15 @@ from rankgate.core.present.common_columns import GRADE_LABEL, SHOWN_GRADE, SYSTE
 from rankgate.core.present.document_model import make_printable
 from rankgate.core.present.layout import Layout, ShownChart, View
 from rankgate.core.present.number_formats import format_correction
-from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import TASK_FIELDS, Collection
 from rankgate.data.foreign_frames import named_runs
 from rankgate.data.query_latencies import bounds_row, latency_bounds, query_latencies
+from rankgate.data.query_tags import in_slice
 from rankgate.decisions.comparison.comparison_columns import LATENCY
 from rankgate.measurement.evaluation.query_slices import unanswered_sentence
 from rankgate.measurement.evaluation.scored_system import Scorer
-from rankgate.measurement.scoring.alignment.top_documents import number_pairs, rename_duplicates, split_pairs
+from rankgate.measurement.scoring.alignment.top_documents import number_pairs, split_pairs
 from rankgate.measurement.stats.paired_tests import TIE
 
 if TYPE_CHECKING:
@@ -166,9 +166,8 @@ def load_warnings(baseline: ScoredRun, candidate: ScoredRun) -> list[str]:
 
 def select_slice(baseline: ScoredRun, candidate: ScoredRun, slice_: str) -> tuple[ScoredRun, ScoredRun]:
     """Both systems with the queries of a slice, `tag=value`; lists are not filtered."""
-    tag, _, value = slice_.partition("=")
     tags = tag_table(baseline, candidate)
-    tagged = tags.filter(pl.col(tag).fill_null("") == value) if tag in tags.columns else tags.clear()
+    tagged = tags.filter(in_slice(slice_)) if slice_.partition("=")[0] in tags.columns else tags.clear()
     is_in_slice = pl.col("query_id").is_in(tagged["query_id"].implode())
     return (
         replace(baseline, queries=baseline.queries.filter(is_in_slice)),
@@ -323,13 +322,7 @@ def ranks(
     collection = Collection.of(collection)
     collection.refuse("this chart", *TASK_FIELDS)
     scorer = Scorer.from_metrics(collection, _PLACEHOLDER_METRIC, how, depth=depth)
-    scored_runs: list[ScoredRun] = []
-    run_inputs: list[Any] = []
-    for name, run in named_runs(runs):
-        step(f"reading {name or 'a run'}")
-        scored_runs.append(scorer.scored(run, name))
-        run_inputs.append(run)
-    scored_runs = rename_duplicates(scored_runs, run_inputs)
+    scored_runs = scorer.scored_systems(named_runs(runs))
     scale = scorer.qrels.scale
     names = {**dict(scale.labels if scale else ()), **(labels or {})}
     first_run = scored_runs[0]

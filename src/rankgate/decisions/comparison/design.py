@@ -12,7 +12,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.query_tags import CLUSTER, COPY_CLUSTER
+from rankgate.data.query_tags import CLUSTER, COPY_CLUSTER, in_slice
 from rankgate.decisions.comparison.comparison_columns import PREDICTIONS, QUERIES, REPRESENTED
 from rankgate.decisions.comparison.paired_values import compute_figures
 from rankgate.measurement.stats.query_power import queries_for_power
@@ -114,23 +114,19 @@ class Design:
 
     def size(self, metric: str, slice_: str | None = None) -> int:
         """The number of queries that the model judged."""
-        tag, _, value = (slice_ or "").partition("=")
-        return len(self._modelled(metric, (tag, value) if slice_ else None))
+        return len(self._modelled(metric, slice_))
 
     def changed_elsewhere(self, metric: str, slice_: str | None = None) -> int:
         """The number of queries that change by the model's judgments; 0 without a model."""
         if self.predicted is None:
             return 0
-        tag, _, value = (slice_ or "").partition("=")
-        table = self._modelled(metric, (tag, value) if slice_ else None)
+        table = self._modelled(metric, slice_)
         return int((table["candidate"] != table["baseline"]).sum())
 
-    def _modelled(self, metric: str, slice_: tuple[str, str] | None) -> pl.DataFrame:
+    def _modelled(self, metric: str, slice_: str | None) -> pl.DataFrame:
         assert self.predicted is not None
         table = self.predicted.filter(pl.col("metric") == metric)
-        if slice_ is None:
-            return table
-        return table.filter(pl.col(slice_[0]).fill_null("") == slice_[1])
+        return table if slice_ is None else table.filter(in_slice(slice_))
 
     def estimate(
         self,
@@ -138,7 +134,7 @@ class Design:
         values: Floats,
         metric: str,
         contrast: Contrast,
-        slice_: tuple[str, str] | None = None,
+        slice_: str | None = None,
     ) -> PopulationEstimate:
         """Estimate the mean of a contrast of both systems over the population.
 
@@ -148,7 +144,7 @@ class Design:
             metric: the label of the metric.
             contrast: a function of the values of the baseline and of the candidate, such as their
                 difference.
-            slice_: a tag and its value; None for all queries.
+            slice_: as ``tag=value``; None for all queries.
         """
         weights, strata = self.sample.weights(queries, part=slice_ is not None)
         units = self._units(queries)
@@ -180,7 +176,7 @@ class Design:
         units = QueryClusters.from_queries(queries, self.clusters) if self.clusters else None
         return None if units is None or len(units.first) == len(queries) else units
 
-    def weighing(self, queries: Sequence[str], slice_: tuple[str, str] | None = None) -> WeightPrecision:
+    def weighing(self, queries: Sequence[str], slice_: str | None = None) -> WeightPrecision:
         """The effective number of these queries, by their weights."""
         weights, strata = self.sample.weights(queries, part=slice_ is not None)
         is_certain, n = self.sample.certain(queries), len(queries)
@@ -192,7 +188,7 @@ class Design:
             return WeightPrecision(n, float(n), n - 1.0)
         return WeightPrecision.from_weights(weights, strata, is_certain)
 
-    def weights(self, queries: Sequence[str], slice_: tuple[str, str] | None = None) -> Floats | None:
+    def weights(self, queries: Sequence[str], slice_: str | None = None) -> Floats | None:
         """The weight of each query, or of each cluster."""
         weights = self.sample.weights(queries, part=slice_ is not None)[0]
         units = self._units(queries)
@@ -235,9 +231,7 @@ class Design:
             error**2,
         )
 
-    def figures(
-        self, values: PairedValues, test: Test, slice_: tuple[str, str] | None = None
-    ) -> PairedFigures:
+    def figures(self, values: PairedValues, test: Test, slice_: str | None = None) -> PairedFigures:
         """The figures of the population; wins and losses are those of the sample."""
         raw_figures = compute_figures(values.in_units(self.clusters), test)
         adjusted_values, base = self.adjusted(values, slice_), raw_figures.baseline.copy()
@@ -285,7 +279,7 @@ class Design:
             warnings=warnings,
         )
 
-    def adjusted(self, values: PairedValues, slice_: tuple[str, str] | None = None) -> PairedValues:
+    def adjusted(self, values: PairedValues, slice_: str | None = None) -> PairedValues:
         """Values of n queries with the mean difference and the standard error of the estimate."""
         result = np.full_like(values.candidate, np.nan)
         degrees = np.full(len(values.metrics), np.nan)
@@ -304,27 +298,27 @@ class Design:
             degrees=None if has_equal_weights else degrees,
         )
 
-    def _problem(self, column: _Column, slice_: tuple[str, str] | None) -> tuple[str, str] | None:
+    def _problem(self, column: _Column, slice_: str | None) -> tuple[str, str] | None:
         """The code and the reason why the weights of a column allow no decision."""
         return self.weighing(column.queries, slice_).problem(self._difference(column, slice_))
 
-    def advice(self, column: _Column, test: Test, slice_: tuple[str, str] | None) -> str:
+    def advice(self, column: _Column, test: Test, slice_: str | None) -> str:
         """A sentence on drawing enough queries for a verdict."""
         estimate = self._difference(column, slice_)
         return traffic_sampling_advice(
             queries_for_power(estimate.mean, estimate.sd, 1 - test.level, test.power)
         )
 
-    def table(self, values: PairedValues, test: Test, slice_: tuple[str, str] | None = None) -> pl.DataFrame:
+    def table(self, values: PairedValues, test: Test, slice_: str | None = None) -> pl.DataFrame:
         """The table `REPRESENTED`: the parts of the estimates."""
         row_of_metric = {column.metric: self._row(column, test, slice_) for column in _columns(values)}
         rows = [row_of_metric.get(metric, {"metric": metric, "queries": 0}) for metric in values.metrics]
         return pl.DataFrame(rows, schema=REPRESENTED)
 
-    def _difference(self, column: _Column, slice_: tuple[str, str] | None) -> PopulationEstimate:
+    def _difference(self, column: _Column, slice_: str | None) -> PopulationEstimate:
         return self.estimate(column.queries, column.delta, column.metric, _difference_contrast, slice_)
 
-    def _row(self, column: _Column, test: Test, slice_: tuple[str, str] | None) -> dict[str, object]:
+    def _row(self, column: _Column, test: Test, slice_: str | None) -> dict[str, object]:
         from rankgate.measurement.stats.mean_intervals import student_quantile
 
         metric, n = column.metric, len(self.rows(column.queries))

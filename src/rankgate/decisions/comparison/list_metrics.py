@@ -15,6 +15,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
+from rankgate.data.query_tags import in_slice
 from rankgate.data.run_scores import SCORES
 from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.decisions.comparison.comparison_columns import METRICS
@@ -264,8 +265,7 @@ class ComparedLists:
         is_user = self.lists[0].is_user | self.lists[candidate].is_user
         users = self.users.filter(pl.Series(is_user) & ~self.users.is_in(excluded_users.implode()))
         if slice_ is not None:
-            tag, _, value = slice_.partition("=")
-            slice_users = self.tags.filter(pl.col(tag).fill_null("") == value)["query_id"].unique()
+            slice_users = self.tags.filter(in_slice(slice_))["query_id"].unique()
             users = users.filter(users.is_in(slice_users.implode()))
         return find_positions(users, self.users)
 

@@ -6,7 +6,7 @@ figures of each pair of a scored baseline and candidate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
 from rankgate.data.logs.splits import sampling_warnings
 from rankgate.data.query_tags import read_clusters
-from rankgate.data.run_scores import ScoredRun
 from rankgate.decisions.comparison import comparison_tables as parts
 from rankgate.decisions.comparison.comparison import Comparison, Identity
 from rankgate.decisions.comparison.comparison_checks import (
@@ -40,7 +39,7 @@ from rankgate.decisions.comparison.paired_values import (
     pair_with_candidates,
     unequal_warnings,
 )
-from rankgate.decisions.comparison.seeds import methods_without_seeds, seed_cautions, seed_table
+from rankgate.decisions.comparison.seeds import SEEDS, methods_without_seeds, seed_cautions, seed_table
 from rankgate.measurement.evaluation.lists.list_inputs import zero_grades_notice
 from rankgate.measurement.evaluation.query_slices import sort_values
 from rankgate.measurement.scoring.alignment.top_documents import joined_lists, split_pairs
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.arrays import Floats
     from rankgate.core.value_types import Json
+    from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.design import Design
 
 
@@ -81,16 +81,14 @@ def figures_by_slice(
             [value_of_query.get(query) or "" for query in values.query_ids], dtype=object
         )
         groups = sort_values(list(set(slice_of_query)))
-        slice_figures = [
-            _slice_figures(
-                _select_queries(values, slice_of_query == slice_value),
-                test,
-                design,
-                (tag, str(slice_value)),
-                clusters,
+        slice_figures = []
+        for slice_value in groups:
+            slice_values = _select_queries(values, slice_of_query == slice_value)
+            slice_figures.append(
+                compute_with_seeds(slice_values.in_units(clusters), test)[1]
+                if design is None
+                else design.figures(slice_values, test, f"{tag}={slice_value}")
             )
-            for slice_value in groups
-        ]
         p = correct(np.stack([slice_result.p_raw for slice_result in slice_figures]), "bh")
         for name, slice_result, p_values in zip(groups, slice_figures, p, strict=True):
             table = table_of(values.metrics, slice_result, p_values, test, "bh")
@@ -113,18 +111,6 @@ def _select_queries(values: PairedValues, rows: NDArray[np.bool_]) -> PairedValu
         candidate=values.candidate[rows],
         seeds=tuple(seed_values[rows] for seed_values in values.seeds),
     )
-
-
-def _slice_figures(
-    values: PairedValues,
-    test: Test,
-    design: Design | None,
-    slice_: tuple[str, str],
-    clusters: Mapping[str, str],
-) -> PairedFigures:
-    if design is None:
-        return compute_with_seeds(values.in_units(clusters), test)[1]
-    return design.figures(values, test, slice_)
 
 
 def _interactions(
@@ -189,24 +175,22 @@ class ComparisonRules:
 
 def compare_pairs(
     baseline: ScoredRun,
-    candidates: ScoredRun | Sequence[ScoredRun],
-    rules: ComparisonRules | None = None,
+    systems: Sequence[ScoredRun],
+    settings: ComparisonRules,
     designs: Sequence[Design] = (),
 ) -> tuple[Comparison, ...]:
     """Compare a baseline with each candidate; p-values are corrected over all of them.
 
     Args:
         baseline: a scored system.
-        candidates: other systems, scored by the same judgments.
-        rules: the settings of the comparison.
+        systems: the candidates, scored by the same judgments.
+        settings: the settings of the comparison.
         designs: the population of the queries of each pair; empty if every query counts equally.
 
     Raises:
         UsageError: systems of different judgments, conventions, metrics or depths; queries that
             only one system ran, unless the rules treat them as zero or drop them.
     """
-    settings = rules or ComparisonRules()
-    systems = [candidates] if isinstance(candidates, ScoredRun) else list(candidates)
     if designs:
         refuse_other_tests(settings.test, "a sample of queries", {})
     if any(system.seeds for system in (baseline, *systems)):
@@ -358,7 +342,8 @@ def _plan_sizes(pairs: list[_Pair], rules: ComparisonRules) -> tuple[list[_Pair]
             else [n * np.nan for n in needed_queries]
         )
         needed_queries = [
-            uncorrected_count if _has_predictions(pair) else size
+            # a model judged more queries than people, who can judge further ones of these
+            uncorrected_count if pair.design and pair.design.predicted is not None else size
             for pair, uncorrected_count, size in zip(pairs, needed_queries, sizes, strict=True)
         ]
     planned_figures = [
@@ -387,11 +372,6 @@ def _mask_undecided(pair: _Pair, figures: Floats) -> Floats:
     if pair.values.seeds:
         return np.full_like(figures, np.nan)
     return figures if degrees is None else np.where(np.isnan(degrees), np.nan, figures)
-
-
-def _has_predictions(pair: _Pair) -> bool:
-    """True if a model judged more queries than people, who can judge further ones of these."""
-    return pair.design is not None and pair.design.predicted is not None
 
 
 def _metric_tables(pairs: Sequence[_Pair], p_values: Sequence[Floats], test: Test) -> list[pl.DataFrame]:
@@ -426,6 +406,7 @@ def _make_comparison(
     correction = rules.test.correction if tests > 1 else "none"
     slices, interactions = figures_by_slice(baseline, values, rules.slices, test, metric_rows, pair.design)
     depth, judged = min(baseline.depth, candidate.depth), tables["judged"]
+    zeros = candidate.zeros_relevant
     return Comparison(
         baseline=Identity(baseline.name, baseline.tag, baseline.sha256),
         candidate=Identity(candidate.name, candidate.tag, candidate.sha256),
@@ -438,13 +419,13 @@ def _make_comparison(
         interactions=interactions,
         warnings=(
             *sampling_warnings(baseline.qrels),
-            *_zero_grades(candidate),
+            *([f"{zero_grades_notice(zeros, str(candidate.convention['name']))}."] if zeros else []),
             *(text for run in (baseline, candidate) for text in with_run_name(run.name, run.cautions)),
             *parts.unanswered_warnings(baseline, candidate),
             *unequal_warnings(baseline, candidate, test.unequal),
             *parts.load_warnings(baseline, candidate),
             *parts.uneven_warnings(judged, depth),
-            *seed_cautions(baseline, candidate),
+            *(seed_cautions(baseline, candidate) if values.seeds else ()),
             *cluster_caution(baseline, candidate, values.query_ids),
             *(() if pair.design is None else pair.design.conditions(values)),
             *cautions(pair.figures, pair.weighed, test, randomized_p),
@@ -461,7 +442,7 @@ def _make_comparison(
         relative=relative_differences(values if pair.design else pair.weighed, test),
         zeros=test.zeros if test.method == "wilcoxon" else "",
         signed_ranks=test.signed_ranks if test.method == "wilcoxon" else "",
-        seeds=seed_table(values, baseline, candidate),
+        seeds=seed_table(values, baseline, candidate) if values.seeds else SEEDS.empty(),
         **_design_fields(pair, test),
         **tables,
     )
@@ -501,12 +482,6 @@ def refuse_other_tests(test: Test, condition: str, further: Mapping[str, bool]) 
             "leave it out.",
             code="conflicting-options",
         )
-
-
-def _zero_grades(run: ScoredRun) -> Iterator[str]:
-    if run.zeros_relevant:
-        name = str(run.convention["name"])
-        yield f"{zero_grades_notice(run.zeros_relevant, name)}."
 
 
 def _plan_table(names: Sequence[str], test: Test, queries: Sequence[float]) -> pl.DataFrame:

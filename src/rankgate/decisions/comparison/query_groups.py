@@ -114,6 +114,15 @@ class MetricNames:
             metric.aggregate == "mean",
         )
 
+    def ranges(self, labels: Iterable[str]) -> dict[str, tuple[float, float]]:
+        """The lowest and highest value of each metric that has both."""
+        metrics = {label: self[label] for label in labels}
+        return {
+            label: (metric.low, metric.high)
+            for label, metric in metrics.items()
+            if metric.low is not None and metric.high is not None and abs(metric.low) < float("inf")
+        }
+
     def share(self, names: Iterable[str]) -> float:
         """The share of metrics among the first few names; each unknown name is slow to parse."""
         sampled_names = list(dict.fromkeys(names))[:_SAMPLE]
@@ -247,13 +256,13 @@ def read_grouped_runs(data: bytes, label: str) -> dict[str, GroupedRun]:
         raise InputError(problem, source=label, code="damaged-result") from None
 
 
-def runs_of_scores(scores: Scores) -> dict[str, GroupedRun]:
-    """The runs of scores by name; empty unless they have sums of groups and no values."""
-    return {
-        run.run: GroupedRun(run.groups, run.convention)
-        for run in scores.runs
-        if run.groups and not len(run.query_ids)
-    }
+def runs_of_result(result: Scores | Comparison) -> dict[str, GroupedRun]:
+    """The runs of scores or a comparison by name; empty unless they have sums of groups and no values."""
+    if isinstance(result, Scores):
+        grouped = {run.run: run.groups for run in result.runs if not len(run.query_ids)}
+    else:
+        grouped = {getattr(result, system).name: sums for system, sums in result.groups.items()}
+    return {name: GroupedRun(sums, result.convention) for name, sums in grouped.items() if sums}
 
 
 def _iterate_sums(document: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:

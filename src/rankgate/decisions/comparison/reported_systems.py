@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from hashlib import sha256
 from math import isnan
@@ -17,15 +17,9 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.query_sample import Sample
 from rankgate.data.query_tags import CLUSTER, matching_tags, with_clusters
 from rankgate.data.run_scores import GIVEN_VALUES, LISTS, QUERIES, SCORES, Counts, RunScores, ScoredRun
-from rankgate.data.score_parts import Supply
-from rankgate.decisions.comparison.query_groups import (
-    Cell,
-    MetricNames,
-    NamedMetric,
-    QueryGroups,
-    ScoreFile,
-    query_groups,
-)
+from rankgate.data.score_parts import Need, Supply
+from rankgate.decisions.comparison.compared_systems import ComparedSystems, designs_of_people
+from rankgate.decisions.comparison.query_groups import Cell, MetricNames, NamedMetric, ScoreFile, query_groups
 from rankgate.measurement.evaluation.metric_selection import metrics_as_list
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
@@ -33,6 +27,7 @@ from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import ScoresLike, TableLike, TagsLike
+    from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -59,42 +54,6 @@ SUM_SUPPLY = Supply(
 """The supply of saved sums of groups of queries."""
 
 
-@dataclass(frozen=True)
-class ReportedSystems:
-    """The systems of score tables.
-
-    Attributes:
-        systems: the systems by name, in the order of the files.
-        ranges: the lowest and highest value of each metric, if it has both.
-        groups: the groups of queries that the values are sums of; else None.
-    """
-
-    systems: Mapping[str, ScoredRun]
-    ranges: Mapping[str, tuple[float, float]]
-    groups: QueryGroups | None = None
-
-    @property
-    def supply(self) -> Supply:
-        """The parts that the tables have."""
-        return VALUE_SUPPLY if self.groups is None else SUM_SUPPLY
-
-    def select(self, names: Sequence[str]) -> list[ScoredRun]:
-        """Find the systems with these names; all systems without names.
-
-        Raises:
-            UsageError: an unknown system; a system that is named twice.
-        """
-        for name in names:
-            if name not in self.systems:
-                system_names = ", ".join(self.systems)
-                problem = f"unknown system {name!r}; the scores have {system_names}."
-                raise UsageError(problem, code="unknown-system")
-            if list(names).count(name) > 1:
-                problem = f"the system {name} is named twice."
-                raise UsageError(problem, code="baseline-is-candidate")
-        return [self.systems[name] for name in names or self.systems]
-
-
 def stated_metrics(metrics: str | Metric | Sequence[str | Metric]) -> tuple[str | Metric, ...]:
     """The metrics that a user chose; empty for the default metrics."""
     metric_list = (metrics,) if isinstance(metrics, str) or not isinstance(metrics, Sequence) else metrics
@@ -117,7 +76,7 @@ class ReportedTables:
         UsageError: no table is named.
     """
 
-    tables: tuple[ScoresLike | Scores, ...]
+    tables: tuple[ScoresLike | Scores | Comparison, ...]
     directions: Mapping[str, str] = field(default_factory=dict)
     tags: TagsLike | None = None
     sample: Sample | TableLike | None = None
@@ -128,24 +87,96 @@ class ReportedTables:
         if not self.tables:
             raise UsageError("no scores; give one table or more.", code="missing-input")
 
-    def read(
-        self, metrics: Sequence[str | Metric] = (), unequal: str = "drop", slices: Sequence[str] = ()
-    ) -> ReportedSystems:
-        """Read the tables; arguments and errors as of `reported_systems`."""
+    def compared(
+        self,
+        names: Iterable[object] = (),
+        metrics: Sequence[str | Metric] = (),
+        unequal: str = "drop",
+        slices: Sequence[str] = (),
+    ) -> ComparedSystems:
+        """Read the tables.
+
+        If a system has no row of a metric for a query, or an empty cell where another system has a
+        value, the system did not run the query: this is an error, 0, or the query is left out, by
+        ``unequal``. A cell that is empty for all systems is an undefined value: the query is left out
+        for this metric, counted and shown. Undefined values of an evaluation of rankgate are not empty
+        cells.
+
+        Args:
+            names: the names of the baseline and the candidates; by default all systems.
+            metrics: the metrics to compare; by default the usual metrics that all tables have, else
+                all.
+            unequal: refuse, zero or drop.
+            slices: the needed tags, if a file has more.
+
+        Raises:
+            InputError: tables that cannot be read, two values of one query, a value outside of its
+                metric's range; with file and line.
+            UsageError: a metric without values, or without a direction; an unknown system; a part that
+                the tables lack.
+        """
+        # comparisons of runs do not need it
+        from rankgate.decisions.comparison.score_cells import score_cells
+
+        asked_metrics = tuple(map(str, metrics))
         user_metrics = tuple(metric for metric in metrics if not isinstance(metric, str))
-        return reported_systems(
-            self.tables,
-            metrics,
-            directions=self.directions,
-            unequal=unequal,
-            extra=user_metrics,
-            tags=self.tags,
-            slices=slices,
+        metric_names = MetricNames(self.directions, asked_metrics, user_metrics)
+        for index, table in enumerate(self.tables):
+            refuse_baseline_again(table, self.tables[:index])
+        files = [score_cells(table, metric_names) for table in self.tables]
+        values = _values_by_system(files, metric_names, asked_metrics)
+        labels, named_metrics = _select_metrics(values, metric_names, asked_metrics, files[0].label)
+        _refuse_best_as_zero(labels, named_metrics, unequal)
+        runs = {name: run for file in files for name, run in file.groups.items()}
+        groups = query_groups(runs, list(values), labels, metric_names)
+        chosen_names = [*map(str, names)]
+        for name in chosen_names:
+            if name not in values:
+                problem = f"unknown system {name!r}; the scores have {', '.join(values)}."
+                raise UsageError(problem, code="unknown-system")
+            if chosen_names.count(name) > 1:
+                raise UsageError(f"the system {name} is named twice.", code="baseline-is-candidate")
+        rows = {
+            name: _score_rows(name, values, dict(zip(labels, named_metrics, strict=True)), unequal)
+            for name in chosen_names or values
+        }
+        ids = next(iter(rows.values()))["query_id"].unique(maintain_order=True)
+        notes = [*dict.fromkeys(note for file in files for note in file.notes)]
+        if len(tasks := {file.task for file in files if file.task}) > 1:
+            notes.append(
+                f"the files are of the tasks {', '.join(sorted(tasks))}, whose items pair by id alone"
+            )
+        shared: dict[str, Any] = {
+            "tag": None,
+            "qrels": ", ".join(dict.fromkeys(Path(file.label).name for file in files)),
+            "qrels_sha256": sha256(repr([file.cells for file in files]).encode()).hexdigest(),
+            "convention": {"name": GIVEN_VALUES, "hash": "", "axes": {}},
+            "metrics": tuple(labels),
+            "depth": 0,
+            "lists": pl.DataFrame(schema=LISTS),
+            "queries": _query_table(ids, files, self.tags if groups is None else None, slices),
+            "lower": tuple(
+                label for label, metric in zip(labels, named_metrics, strict=True) if metric.lower
+            ),
+            "cautions": {f"scores-{i}": note for i, note in enumerate(notes)},
+        }
+        systems = tuple(
+            ScoredRun(
+                name=name, sha256=sha256(table.write_csv().encode()).hexdigest(), scores=table, **shared
+            )
+            for name, table in rows.items()
         )
+        supply = VALUE_SUPPLY if groups is None else SUM_SUPPLY
+        sample = None if self.sample is None else Sample.read(self.sample)
+        for feature, is_stated in (("slices", slices), ("a sample of queries", sample)):
+            supply.require(feature, [Need("values")] if is_stated else [])
+        designs = tuple(designs_of_people(sample, systems))
+        ranges = metric_names.ranges(labels)
+        return ComparedSystems(systems, supply, designs, groups=groups, ranges=ranges)
 
     def systems(self, depth: int) -> list[ScoredRun]:  # noqa: ARG002 - tables have no lists
         """The systems with the default metrics that all tables have, else with all metrics."""
-        return list(self.read().systems.values())
+        return list(self.compared().systems)
 
     def intervals(self, scores: Scores) -> pl.DataFrame:
         """Compute means with their intervals, of values.
@@ -169,17 +200,9 @@ class ReportedTables:
             maker=self,
         )
 
-    def read_sample(self) -> Sample | None:
-        """Read the sample of queries; None if it is not stated.
-
-        Raises:
-            InputError: as `Sample.of`.
-        """
-        return None if self.sample is None else Sample.read(self.sample)
-
 
 def read_scores(
-    *tables: ScoresLike | Scores,
+    *tables: ScoresLike | Scores | Comparison,
     directions: Mapping[str, str] | None = None,
     tags: TagsLike | None = None,
     sample: Sample | TableLike | None = None,
@@ -226,75 +249,6 @@ def _run_scores(system: ScoredRun) -> RunScores:
     missing_count = system.scores.filter(why="missing")["query_id"].n_unique()
     counts = Counts(len(ids), missing_count, 0, 0, 0, 0)
     return RunScores(system.name, system.tag, ids, values, reasons, means, counts, system.convention)
-
-
-def reported_systems(
-    scores: Any,  # noqa: ANN401 - a path, a frame, nested dicts, or several of them
-    metrics: Sequence[str | Metric] = (),
-    *,
-    directions: Mapping[str, str] | None = None,
-    unequal: str = "refuse",
-    extra: Sequence[Metric] = (),
-    tags: TagsLike | None = None,
-    slices: Sequence[str] = (),
-) -> ReportedSystems:
-    """Read score tables.
-
-    If a system has no row of a metric for a query, or an empty cell where another system has a value,
-    the system did not run the query: this is an error, 0, or the query is left out, by ``unequal``.
-    A cell that is empty for all systems is an undefined value: the query is left out for this metric,
-    counted and shown. Undefined values of an evaluation of rankgate are not empty cells.
-
-    Args:
-        scores: one table or several.
-        metrics: the metrics to compare; by default the usual metrics that all tables have, else
-            all.
-        directions: higher or lower, by name, for metrics that rankgate does not know.
-        unequal: refuse, zero or drop.
-        extra: user-defined metrics.
-        tags: ``query_id`` and columns of tags, or their location.
-        slices: the needed tags, if a file has more.
-
-    Raises:
-        InputError: tables that cannot be read, two values of one query, a value outside of its
-            metric's range; with file and line.
-        UsageError: a metric without values, or without a direction.
-    """
-    from rankgate.decisions.comparison.score_cells import score_cells  # comparisons of runs do not need it
-
-    is_several = isinstance(scores, list | tuple)
-    asked_metrics = tuple(str(metric) for metric in metrics)
-    names = MetricNames(directions or {}, asked_metrics, extra)
-    tables = list(scores) if is_several else [scores]
-    for index, table in enumerate(tables):
-        refuse_baseline_again(table, tables[:index])
-    files = [score_cells(table, names) for table in tables]
-    values = _values_by_system(files, names, asked_metrics)
-    labels, named_metrics = _select_metrics(values, names, asked_metrics, files[0].label)
-    _refuse_best_as_zero(labels, named_metrics, unequal)
-    runs = {name: run for file in files for name, run in file.groups.items()}
-    groups = query_groups(runs, list(values), labels, names)
-    tags = tags if groups is None else None
-    systems = {
-        name: _make_run(
-            name,
-            values_of_system,
-            labels,
-            files,
-            unequal=unequal,
-            tags=tags,
-            slices=slices,
-            chosen=named_metrics,
-            every=values,
-        )
-        for name, values_of_system in values.items()
-    }
-    ranges = {
-        label: (metric.low, metric.high)
-        for label, metric in zip(labels, named_metrics, strict=True)
-        if metric.low is not None and metric.high is not None and abs(metric.low) < float("inf")
-    }
-    return ReportedSystems(systems, ranges, groups)
 
 
 def _values_by_system(
@@ -408,59 +362,35 @@ def _refuse_best_as_zero(labels: Sequence[str], named_metrics: Sequence[NamedMet
             raise UsageError(problem, code="conflicting-options")
 
 
-def _make_run(
-    name: str,
-    values_of_metric: Mapping[str, Mapping[str, float | None]],
-    labels: Sequence[str],
-    files: Sequence[ScoreFile],
-    *,
-    unequal: str,
-    tags: TagsLike | None,
-    slices: Sequence[str],
-    chosen: Sequence[NamedMetric],
-    every: _Values,
-) -> ScoredRun:
-    notes = [*dict.fromkeys(note for file in files for note in file.notes)]
-    if len(tasks := {file.task for file in files if file.task}) > 1:
-        notes.append(f"the files are of the tasks {', '.join(sorted(tasks))}, whose items pair by id alone")
+def _score_rows(
+    system: str, values: _Values, metrics: Mapping[str, NamedMetric], unequal: str
+) -> pl.DataFrame:
+    """The values of a system for the queries of all systems, with the columns of `SCORES`."""
     rows = []
-    for label, metric in zip(labels, chosen, strict=True):
-        columns = [values_of_system[metric.name] for values_of_system in every.values()]
+    for label, metric in metrics.items():
+        columns = [values_of_system[metric.name] for values_of_system in values.values()]
         has_value = {query for column in columns for query, value in column.items() if value is not None}
+        own_values = values[system][metric.name]
         for query in sorted({query for column in columns for query in column}):
-            value, reason = values_of_metric[metric.name].get(query), None
-            if value is None and (query in has_value or query not in values_of_metric[metric.name]):
+            value, reason = own_values.get(query), None
+            if value is None and (query in has_value or query not in own_values):
                 value, reason = 0.0 if unequal == "zero" else None, "missing"
             elif value is None or isnan(value):
                 value, reason = None, "the cell is empty"
             rows.append((query, label, value, reason))
-    scores = pl.DataFrame(rows, schema=SCORES, orient="row")
-    digest = sha256(scores.write_csv().encode()).hexdigest()
-    ids = scores["query_id"].unique(maintain_order=True)
-    queries_table = pl.DataFrame({"query_id": ids}).with_columns(
+    return pl.DataFrame(rows, schema=SCORES, orient="row")
+
+
+def _query_table(
+    ids: pl.Series, files: Sequence[ScoreFile], tags: TagsLike | None, slices: Sequence[str]
+) -> pl.DataFrame:
+    """The columns of `QUERIES`, then the tags of queries."""
+    table = pl.DataFrame({"query_id": ids}).with_columns(
         pl.lit("ok").alias("state"),
         *(pl.lit(None, dtype=QUERIES[column]).alias(column) for column in list(QUERIES)[2:]),
     )
     clusters = {query: cluster for file in files for query, cluster in file.clusters.items()}
     query_tags = None if tags is None else with_clusters(matching_tags(tags, ids, slices))
     if clusters and (query_tags is None or CLUSTER not in query_tags.columns):
-        queries_table = queries_table.with_columns(
-            pl.Series(CLUSTER, [clusters.get(query) for query in ids], pl.String)
-        )
-    if query_tags is not None:
-        queries_table = queries_table.join(query_tags, on="query_id", how="left", maintain_order="left")
-    return ScoredRun(
-        name=name,
-        tag=None,
-        sha256=digest,
-        qrels=", ".join(dict.fromkeys(Path(file.label).name for file in files)),
-        qrels_sha256=sha256(repr([file.cells for file in files]).encode()).hexdigest(),
-        convention={"name": GIVEN_VALUES, "hash": "", "axes": {}},
-        metrics=tuple(labels),
-        depth=0,
-        scores=scores,
-        lists=pl.DataFrame(schema=LISTS),
-        queries=queries_table,
-        lower=tuple(label for label, metric in zip(labels, chosen, strict=True) if metric.lower),
-        cautions={f"scores-{i}": note for i, note in enumerate(notes)},
-    )
+        table = table.with_columns(pl.Series(CLUSTER, [clusters.get(query) for query in ids], pl.String))
+    return table if query_tags is None else table.join(query_tags, "query_id", "left", maintain_order="left")

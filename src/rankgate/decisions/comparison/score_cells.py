@@ -13,13 +13,14 @@ from rankgate.data.streams.source import open_source
 from rankgate.data.text.json_text import parse_json
 from rankgate.data.text.spreadsheet_cells import number_rows, require_width
 from rankgate.data.text.text_values import BOM, decode_utf8, number_fault
+from rankgate.decisions.comparison.comparison import Comparison
 from rankgate.decisions.comparison.framework_scores import framework_file, read_archive
 from rankgate.decisions.comparison.query_groups import (
     Cell,
     GroupedRun,
     ScoreFile,
     read_grouped_runs,
-    runs_of_scores,
+    runs_of_result,
 )
 from rankgate.measurement.evaluation.scores import Scores
 
@@ -48,9 +49,9 @@ def score_cells(path: Any, names: MetricNames) -> ScoreFile:  # noqa: ANN401 - a
     """
     from rankgate.data.foreign_frames import is_frame, polars_frame
 
+    if isinstance(path, Scores | Comparison) and (runs := runs_of_result(path)):
+        return _file_of_sums("the evaluation", "evaluation", runs)
     if isinstance(path, Scores):
-        if runs := runs_of_scores(path):
-            return _file_of_sums("the evaluation", "evaluation", runs)
         cells = _evaluation_cells(path.to_dict(per_query=True)["runs"], path.qrels)
         return _file_of_queries("the evaluation", "evaluation", cells)
     if isinstance(path, Mapping):

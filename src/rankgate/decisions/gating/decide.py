@@ -6,18 +6,14 @@ every value meets, or that no value can meet, are refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import pi
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rankgate.core.errors import InputError, UsageError, check_schema_version
-from rankgate.core.present.base_result import result_class
+from rankgate.core.errors import UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.collection import SETTLED
 from rankgate.data.seal import SEALED
-from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.comparison.documents.comparison_grids import CONDITION
 from rankgate.decisions.comparison.list_metrics import ResampledValue
 from rankgate.decisions.gating.bounds import MIN_QUERIES
@@ -29,7 +25,7 @@ from rankgate.decisions.gating.flip_checks import (
 )
 from rankgate.decisions.gating.outcome_sentences import limit_percent
 from rankgate.decisions.gating.policy_settings import ANSWERED, MIN_ANSWERED
-from rankgate.decisions.gating.rule import Admission, Evidence, Inputs, Outcome, Terms
+from rankgate.decisions.gating.rule import Evidence, Inputs, Outcome, Terms
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.verdict import RuleResult, Verdict
 from rankgate.measurement.evaluation.model_judgments import MISLED_BY_STATEMENT
@@ -38,67 +34,8 @@ from rankgate.measurement.stats.mean_intervals import SKEWED, skewness
 if TYPE_CHECKING:
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.gating.policy import Policy
-    from rankgate.decisions.gating.rule import Drift, Rule, Status
+    from rankgate.decisions.gating.rule import Rule, Status
     from rankgate.decisions.gating.saved.baseline_file import LookNumber
-    from rankgate.measurement.metrics.metric_declaration import Metric
-
-
-def read_admissions(policy: Policy) -> dict[str, Admission]:
-    """Every admission that a rule of the policy names, by its file.
-
-    Raises:
-        InputError: the file cannot be read, or is not an admission.
-    """
-    return {file: _read_admission(policy.folder / file) for file in list_admission_files(policy)}
-
-
-def list_admission_files(policy: Policy) -> list[str]:
-    """The files of admissions that rules of a policy name, as written in the policy."""
-    return [rule["file"] for rule in policy.rules if RULES[rule.kind].reads_admission]
-
-
-def _read_admission(path: Path) -> Admission:
-    try:
-        result: Any = parse_json(path.read_bytes(), str(path))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read") from None
-    try:
-        admission = Admission(
-            str(result["verdict"]), str(result["judge"]["name"]), str(result["judge"]["sha256"])
-        )
-    except (KeyError, TypeError):
-        problem = "not an admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
-        raise InputError(problem, source=str(path), code="wrong-document") from None
-    check_schema_version(result, result_class("admission").schema_version, str(path))
-    return admission
-
-
-def refuse_impossible(rules: Iterable[Rule], metrics: Iterable[tuple[str, Metric]]) -> None:
-    """Refuse a rule whose outcome does not depend on the systems.
-
-    Raises:
-        UsageError: a margin as wide as the metric's range, a floor outside of it.
-    """
-    bounds = {label: (metric.low, metric.high) for label, metric in metrics}
-    for rule in rules:
-        low, high = bounds.get(rule.get("metric") or "", (0.0, None))
-        if high is None:
-            continue
-        range_message = f"{rule['metric']} lies between {low:g} and {high:g}"
-        kind = RULES[rule.kind]
-        name = kind.difference
-        if name and (rule.get(name) or 0.0) >= high - low:
-            raise UsageError(
-                f"rule {rule.id}: {name} = {rule[name]:g} is impossible; {range_message}, and no difference "
-                "is larger.",
-                code="impossible-bound",
-            )
-        for name in kind.bounds:
-            if (bound := rule.get(name)) is not None and not low <= bound <= high:
-                raise UsageError(
-                    f"rule {rule.id}: {name} = {bound:g} is impossible; {range_message}.",
-                    code="impossible-bound",
-                )
 
 
 def decide(
@@ -128,7 +65,8 @@ def decide(
         UsageError: a margin below the noise floor; a slice without queries; a rule about single
             queries on a metric without values of queries.
     """
-    alpha = policy["alpha"] * _alpha_share(policy, looks)
+    inputs = inputs or Inputs()
+    design, alpha = inputs.design, policy["alpha"] * _alpha_share(policy, looks)
     inferring = [rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical]
     terms = Terms(
         alpha,
@@ -136,28 +74,27 @@ def decide(
         policy["power"],
         policy["interval"],
         policy["flip"],
-        comparison.seed,
+        policy["seed"],
         today,
         policy["looks"] == "anytime",
-        least=MIN_QUERIES if inputs is None or inputs.design is None else inputs.design.min_queries,
+        least=MIN_QUERIES if design is None else design.min_queries,
     )
-    evidence = Evidence(comparison, terms, inputs or Inputs())
+    evidence = Evidence(comparison, terms, inputs)
     _refuse_unfit_rules(policy, evidence)
     results = tuple(RuleResult(rule, _decide_rule(rule, evidence)) for rule in policy.rules)
-    answered, judged = _count_answered(comparison), evidence.inputs.judged or 0
+    answered, judged = _count_answered(comparison), inputs.judged
     if answered < policy["min_answered"] * judged:
         results = tuple(
             replace(result, outcome=_with_few_answers(result.outcome, answered, judged)) for result in results
         )
-    saw = None if evidence.inputs.design is None else evidence.inputs.design.saw
-    if saw is not None and saw.label != SEALED:
+    if design is not None and design.saw is not None and design.saw.label != SEALED:
         results = tuple(replace(result, outcome=_on_a_statement(result.outcome)) for result in results)
     cautions = [
         f"{result.rule.id}: {result.outcome.caution}"
         for result in results
         if result.outcome.caution and result.outcome.status == "pass"
     ]
-    is_settled = evidence.inputs.selection in SETTLED
+    is_settled = inputs.selection in SETTLED
     warnings = [text for text in comparison.warnings if not (is_settled and text.startswith("judged@"))]
     notes = (*_notes(policy, evidence, looks), *cautions, *warnings)
     return Verdict(
@@ -240,6 +177,12 @@ def combine_outcomes(results: tuple[RuleResult, ...]) -> Status:
 
 
 def _refuse_unfit_rules(policy: Policy, evidence: Evidence) -> None:
+    if len(evidence.comparison.seeds):
+        problem = (
+            "the comparison is over several seeds, whose spread rules do not take in; gate on one run of "
+            "each system."
+        )
+        raise UsageError(problem, code="conflicting-options")
     for rule in policy.rules:
         if (
             evidence.inputs.groups is None
@@ -253,6 +196,8 @@ def _refuse_unfit_rules(policy: Policy, evidence: Evidence) -> None:
                 code="unknown-tag",
             )
         kind = RULES[rule.kind]
+        if limits := evidence.inputs.ranges.get(rule.get("metric") or ""):
+            _refuse_impossible(rule, *limits)
         if kind.limits == "drop" and (rule["metric"], rule.slice) in evidence.inputs.wholes:
             raise UsageError(
                 f"rule {rule.id}: {rule['metric']} is one number for all lists, not one per query; use "
@@ -268,6 +213,28 @@ def _refuse_unfit_rules(policy: Policy, evidence: Evidence) -> None:
                 f"rule {rule.id}: the margin {margin:g} is below the noise floor {floor:.4f} that the same "
                 f"system shows against itself in {rule['metric']}; raise the margin.",
                 code="margin-below-noise",
+            )
+
+
+def _refuse_impossible(rule: Rule, low: float, high: float) -> None:
+    """Refuse a rule whose outcome does not depend on the systems.
+
+    Raises:
+        UsageError: a margin as wide as the metric's range, a floor outside of it.
+    """
+    kind = RULES[rule.kind]
+    range_message = f"{rule['metric']} lies between {low:g} and {high:g}"
+    name = kind.difference
+    if name and (rule.get(name) or 0.0) >= high - low:
+        raise UsageError(
+            f"rule {rule.id}: {name} = {rule[name]:g} is impossible; {range_message}, and no difference "
+            "is larger.",
+            code="impossible-bound",
+        )
+    for name in kind.bounds:
+        if (bound := rule.get(name)) is not None and not low <= bound <= high:
+            raise UsageError(
+                f"rule {rule.id}: {name} = {bound:g} is impossible; {range_message}.", code="impossible-bound"
             )
 
 
@@ -313,7 +280,7 @@ def _effective_notes(policy: Policy, evidence: Evidence) -> list[str]:
         if design is None or not kind.statistical:
             continue
         queries = evidence.queries(rule["metric"], rule.slice)["query_id"].to_list()
-        if not queries or (weighing := design.weighing(queries, evidence.slice_of(rule.slice))).equal:
+        if not queries or (weighing := design.weighing(queries, rule.slice)).equal:
             continue
         slice_label = f" ({rule.slice})" if rule.slice else ""
         contrast = evidence.gained(rule["metric"])
@@ -355,9 +322,7 @@ def _error_rate_notes(policy: Policy, evidence: Evidence) -> list[str]:
 def _skew_notes(policy: Policy, evidence: Evidence) -> list[str]:
     """Notes on skewed metrics, for which a few large losses can make error rates exceed alpha."""
     notes = []
-    for metric in dict.fromkeys(rule.get("metric") for rule in policy.rules):
-        if metric is None:
-            continue
+    for metric in policy.ruled_metrics:
         delta = evidence.gains(metric, None)
         if isinstance(delta, ResampledValue):
             continue
@@ -368,34 +333,3 @@ def _skew_notes(policy: Policy, evidence: Evidence) -> list[str]:
                 "false pass is more frequent than stated; add a per_query rule"
             )
     return notes
-
-
-def make_stale_verdict(
-    policy: Policy,
-    names: tuple[str, str],
-    drift: Drift,
-    reason: str,
-    after: str,
-    hashes: Mapping[str, str | None],
-) -> Verdict:
-    """The verdict for a baseline that cannot be compared any more.
-
-    A drift rule of the policy decides; every other rule is inconclusive.
-    """
-    open_ = Outcome("inconclusive", reason, after)
-    results = []
-    for rule in policy.rules:
-        decide_without_comparison = RULES[rule.kind].without_comparison
-        results.append(
-            RuleResult(rule, decide_without_comparison(rule, drift) if decide_without_comparison else open_)
-        )
-    return Verdict(
-        combine_outcomes(tuple(results)),
-        tuple(results),
-        None,
-        hashes,
-        {},
-        policy.source,
-        exit=policy["inconclusive"],
-        names=names,
-    )

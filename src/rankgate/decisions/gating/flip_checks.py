@@ -15,14 +15,12 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.collection import SETTLED
 from rankgate.decisions.comparison.design import traffic_sampling_advice
 from rankgate.decisions.gating.bounds import MIN_QUERIES
 from rankgate.decisions.gating.outcome_sentences import signed_number
 from rankgate.decisions.gating.rule import HypotheticalValues
 from rankgate.decisions.gating.rules import RULES
 from rankgate.decisions.gating.verdict import FlipRate
-from rankgate.decisions.unjudged.hole_figures import drawn_values
 from rankgate.measurement.stats.query_power import queries_for_power
 from rankgate.measurement.stats.weighted_means import unseen_weight
 
@@ -30,14 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.core.arrays import Floats
-    from rankgate.data.collection import Selection
-    from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.comparison.design import Design
-    from rankgate.decisions.gating.policy import Policy
     from rankgate.decisions.gating.rule import Evidence, Outcome, Rule, Terms
     from rankgate.decisions.gating.verdict import RuleResult
-    from rankgate.decisions.unjudged.hole_figures import DrawnValues
-    from rankgate.measurement.evaluation.scored_system import Scorer
     from rankgate.measurement.stats.weighted_means import QueryClusters
 
     Places = NDArray[np.int64]
@@ -49,8 +42,7 @@ def weighed_terms(rule: Rule, evidence: Evidence, design: Design) -> Terms:
     queries = evidence.queries(metric, rule.slice)["query_id"].to_list()
     if len(queries) < terms.least:
         return terms
-    tag_value = evidence.slice_of(rule.slice)
-    weighing = design.weighing(queries, tag_value)
+    weighing = design.weighing(queries, rule.slice)
     if weighing.equal:
         return terms
     kind = RULES[rule.kind]
@@ -58,7 +50,7 @@ def weighed_terms(rule: Rule, evidence: Evidence, design: Design) -> Terms:
     estimate = evidence.represented(metric, rule.slice, contrast)
     distance = rule.get(kind.difference) if kind.difference else None
     count = queries_for_power(distance or estimate.mean, estimate.sd, terms.alpha, terms.power, sides=1)
-    weights = design.weights(queries, tag_value)
+    weights = design.weights(queries, rule.slice)
     unseen = None if weights is None else unseen_weight(weights, terms.alpha)
     return replace(
         terms,
@@ -88,23 +80,6 @@ def clustered_terms(rule: Rule, evidence: Evidence) -> Terms:
         unseen=unseen_weight(units.sizes.astype(np.float64), terms.alpha),
         advice="leave out copies of queries, or add queries of other clusters",
     )
-
-
-_SELECTIONS: dict[str, Selection] = {"random": "random", "pooled": "pooled"}
-
-
-def draw_values(
-    scorer: Scorer, base: ScoredRun, candidate: ScoredRun, rules: Policy
-) -> dict[str, DrawnValues]:
-    """Values under drawn grades, for the metrics of a rule."""
-    metrics = {rule["metric"] for rule in rules.rules if RULES[rule.kind].statuses is not None}
-    selection = _SELECTIONS.get(rules["holes"], scorer.collection.selection or "unknown")
-    if rules["holes"] == "ignore" or selection in SETTLED or not metrics:
-        return {}
-    metric_scorer = replace(
-        scorer, metrics=tuple(metric for metric in scorer.metrics if metric[0] in metrics)
-    )
-    return drawn_values(metric_scorer, base, candidate, seed=rules["seed"], selection=selection)
 
 
 def check_flip(rule: Rule, evidence: Evidence, result: Outcome) -> Outcome:

@@ -1,47 +1,38 @@
-"""The gate: makes a verdict from a policy, a baseline and a candidate."""
+"""The gate: a comparison, or what makes one, and a policy to a verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 
 from rankgate.core.declare import Range
-from rankgate.core.errors import UsageError
-from rankgate.core.progress import progress, step
+from rankgate.core.errors import RankgateError, UsageError
+from rankgate.core.present.number_formats import count_noun
+from rankgate.core.progress import progress
 from rankgate.data.adapters import is_ranking
 from rankgate.data.collection import Collection
-from rankgate.data.id_match import IdRules
-from rankgate.data.query_tags import IDS
-from rankgate.data.score_parts import EVERYTHING, Need
+from rankgate.data.score_parts import EVERYTHING, Need, Supply
 from rankgate.data.spark_tables import any_on_spark
-from rankgate.decisions.comparison.compare import ComparedSystems
+from rankgate.decisions.comparison.compared_systems import ComparedPair, ComparedSystems
+from rankgate.decisions.comparison.comparison import Comparison, Comparisons
 from rankgate.decisions.comparison.comparison_checks import missing_input_error
-from rankgate.decisions.comparison.comparison_tables import latency_table, select_slice, state_tables
-from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.comparison.list_metrics import with_list_totals
+from rankgate.decisions.comparison.paired_values import unequal_warnings
 from rankgate.decisions.comparison.pairs import ComparisonRules
-from rankgate.decisions.comparison.reported_systems import reported_tables
-from rankgate.decisions.gating.decide import decide, read_admissions, refuse_impossible
-from rankgate.decisions.gating.flip_checks import REDRAWS, draw_values
+from rankgate.decisions.comparison.reported_systems import read_scores, reported_tables
+from rankgate.decisions.gating.decide import decide
+from rankgate.decisions.gating.flip_checks import REDRAWS
 from rankgate.decisions.gating.gate_against_saved import (
-    compute_drift,
-    compute_noise,
     make_verdict_on_stale_baseline,
-    saved_run,
     saved_supply,
     saved_system,
 )
-from rankgate.decisions.gating.policy import find_policy, load_default_policy, metric_policy, read
-from rankgate.decisions.gating.policy_settings import ANSWERED
-from rankgate.decisions.gating.query_texts import with_query_texts
-from rankgate.decisions.gating.rule import Inputs, StateCounts
-from rankgate.decisions.gating.rules import RULES
+from rankgate.decisions.gating.policy import Policy, find_policy, load_default_policy, metric_policy, read
+from rankgate.decisions.gating.rule_inputs import make_inputs
 from rankgate.decisions.gating.saved import saved_baselines
 from rankgate.decisions.gating.saved.baseline_file import number_look
 from rankgate.decisions.gating.saved.saved_baselines import (
@@ -49,37 +40,28 @@ from rankgate.decisions.gating.saved.saved_baselines import (
     refuse_unfinished,
     refuse_unfinished_files,
 )
+from rankgate.engines.snapshots.query_sender import queries_of
 from rankgate.measurement.evaluation.evaluate import FromRuns, evaluate
-from rankgate.measurement.evaluation.metric_selection import ranking_metric_names
-from rankgate.measurement.evaluation.rankings import TrainingData
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
-from rankgate.measurement.scoring.alignment.top_documents import (
-    rank_run,
-    refuse_baseline_again,
-    rename_duplicates,
-)
-from rankgate.measurement.scoring.presets import chosen_convention
+from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
+from rankgate.measurement.scoring.presets import chosen_convention, refuse_mixed
 from rankgate.measurement.scoring.scoring_facts import refuse_no_shared_document
-from rankgate.recommenders.scorecard_slices import ACTIVITY, user_activity
 
 if TYPE_CHECKING:
     from rankgate.data import Run
-    from rankgate.data.input_types import QrelsLike, RunLike, TagsLike
-    from rankgate.data.logs.large_logs import UserItems
+    from rankgate.data.input_types import QrelsLike, RunLike
     from rankgate.data.run_scores import ScoredRun
-    from rankgate.decisions.comparison.comparison import Comparison
+    from rankgate.data.score_parts import Part
     from rankgate.decisions.comparison.query_groups import QueryGroups
-    from rankgate.decisions.comparison.reported_systems import ReportedTables
-    from rankgate.decisions.gating.policy import Policy
     from rankgate.decisions.gating.verdict import Verdict
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
 def gate(
-    collection: Collection | QrelsLike | Scores,
-    baseline: RunLike | SavedBaseline | None = None,
+    collection: Collection | QrelsLike | Scores | Comparison | Comparisons,
+    baseline: RunLike | SavedBaseline | Policy | None = None,
     candidate: RunLike | None = None,
     policy: str | Path | Policy | Sequence[str | Metric] | None = None,
     *,
@@ -92,13 +74,14 @@ def gate(
 
     Args:
         collection: judgments, or a `Collection` of them with what is known of queries, items and
-            users; or `Scores`, which `evaluate` and `read_scores` give. By default that
+            users; or `Scores`, which `evaluate` and `read_scores` give; or a comparison that
+            `compare` gave, which is neither scored nor compared again. By default that
             of the policy. If judgments or a run are on Spark, both runs are scored there, and the
             verdict is by sums of groups of queries.
         baseline: a run: a path, a frame, ``{query: {doc: score}}``, ``{name: run}``; or the name of
             a saved baseline, or its file; of scores the name of a system. ``{name: run}`` may have
-            the candidate as its second run; the policy may then follow it.
-        candidate: a run; of scores the name of a system.
+            the candidate as its second run; the policy may then follow it, as after a comparison.
+        candidate: a run; of scores, or of a comparison of several, the name of a system.
         policy: the rules, in TOML; or a list of metrics: the first may lose no more than 0.02, the
             others only warn. Without it: ``rankgate.toml``, or ``[tool.rankgate]`` of
             ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
@@ -110,220 +93,265 @@ def gate(
 
     Raises:
         InputError: data or a policy that cannot be read, with file and line.
-        UsageError: unknown names, query sets that differ, a margin below the noise floor.
+        UsageError: unknown names, query sets that differ, a margin below the noise floor; a
+            comparison that lacks a metric or the depth of the policy, or follows other rules.
 
     >>> qrels = {f"q{i}": {"a": 1} for i in range(20)}
     >>> run = {query: {"a": 2.0, "b": 1.0} for query in qrels}
     >>> gate(qrels, run, run).verdict
     'pass'
+    >>> from rankgate import compare
+    >>> gate(compare(qrels, run, run, ["nDCG@10", "RR"]), ["nDCG@10"]).verdict
+    'pass'
     """
-    baseline, candidate, policy = _named_systems(baseline, candidate, policy)
-    rules, baselines_folder = (
-        _policy(policy, Path(folder), of_values=isinstance(collection, Scores)),
-        Path(folder) / saved_baselines.FOLDER,
+    source, baseline, candidate, policy = _named_values(collection, baseline, candidate, policy)
+    policy = find_policy(Path(folder)) if policy is None else policy
+    rules, saved = _rules(policy, of_values=isinstance(source, Scores | Comparison)), None
+    if isinstance(source, Comparison):
+        pair = ComparedPair.of(source)
+        _refuse_other_terms(pair, rules, states_convention=isinstance(policy, str | Path | Policy))
+    else:
+        systems, saved = _systems(source, baseline, candidate, rules, Path(folder))
+        if saved and systems.scorer is None:  # it was scored by other judgments
+            return make_verdict_on_stale_baseline(saved, systems.systems[1], rules)
+        _refuse_unfit_systems(systems, rules)
+        with progress(None):
+            (pair,) = systems.pairs(ComparisonRules(rules.test, sizes=False))
+    inputs = make_inputs(pair, rules, saved)
+    verdict = decide(
+        pair.with_totals(inputs.wholes),
+        rules,
+        inputs,
+        looks=number_look(saved.looks, pair.systems[1]) if saved else None,
+        today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
+        redraws=0 if pair.design else redraws,
     )
-    today = today or datetime.now(UTC).strftime("%Y-%m-%d")
-    if isinstance(collection, Scores):
-        if not isinstance(collection.maker, FromRuns):
-            tables = reported_tables(collection)
-            return _gate_tables(tables, (baseline, candidate), rules, today=today, redraws=redraws)
-        collection, baseline, candidate = _runs_of_maker(collection.maker, baseline, candidate)
-    if baseline is None or candidate is None:
-        raise missing_input_error("gate")
-    collection = _complete_collection(Collection.of(collection), rules)
-    if any_on_spark(collection.judgments, baseline, candidate):
-        return gate(
-            _scores_on_spark(collection, baseline, candidate, rules),
-            policy=rules,
-            redraws=redraws,
-            folder=folder,
-            today=today,
-        )
-    refuse_baseline_again(baseline, [candidate])
-    refuse_unfinished_files(baseline, candidate)
-    if isinstance(baseline, str | Path):
-        baseline = saved_baselines.find_saved(baseline, baselines_folder) or baseline
-    saved = baseline if isinstance(baseline, SavedBaseline) else None
-    rankings = ranking_metric_names(rules.metrics, chosen_convention(rules["convention"]))
-    metrics = rankings or (saved.baseline.system.metrics if saved else DEFAULT_METRICS)
-    step("scoring the candidate")
-    of_lists = [name for name in rules.metrics if name not in rankings]
-    scorer = Scorer.from_metrics(
-        collection,
-        [*metrics, *of_lists],
-        rules["convention"],
-        depth=rules.depth,
-        slices=rules.slices,
-        every_kind=True,
-    )
-    all_metrics = (*scorer.metrics, *(scorer.builder.metrics.items() if scorer.builder else ()))
-    refuse_impossible(rules.rules, all_metrics)
-    run = rules.with_earlier(collection.run(candidate))
-    baseline_run = None
-    if not isinstance(baseline, SavedBaseline):
-        baseline_run = rules.with_earlier(collection.run(baseline))
-    noise = [*(saved.noise_runs if saved else ()), *(baseline_run.noise if baseline_run else ())]
-    refuse_unfinished_files(*noise)
-    refuse_unfinished(*([baseline_run] if baseline_run else []), run, partly=rules["unequal"] != "refuse")
-    scored_candidate = scorer.scored(run)
-    if saved is not None and saved.baseline.system.qrels_sha256 != scorer.qrels.sha256:
-        return make_verdict_on_stale_baseline(saved, scored_candidate, rules)
-    step("scoring the baseline")
-    if baseline_run is not None:
-        base = scorer.scored(baseline_run)
-    elif saved is not None:
-        base = saved_system(saved, metrics, rules, collection)
-    base, scored_candidate = rename_duplicates(
-        _refuse_unrelated([base, scored_candidate]), [None if saved else baseline, candidate]
-    )
-    repeats = [scorer.scored(rules.with_earlier(collection.run(noise_run))) for noise_run in noise]
-    base, scored_candidate = _tag_activity([base, scored_candidate], rules, collection)
-    systems = ComparedSystems.of_runs(
-        scorer,
-        [base, scored_candidate],
-        [saved_run(saved) if saved and collection.predicted else baseline_run, run],
-        rules["unequal"],
-        repeats,
-        saved_supply(saved) if saved else EVERYTHING,
-    )
-    base, scored_candidate = systems.systems
-    result = _compare(systems, rules)
-    wholes = systems.lists.wholes(
-        result, rules.lists["resamples"], slices=(rule.slice for rule in rules.rules)
-    )
-    look_number = number_look(saved.looks, scored_candidate) if saved else None
-    sampled = bool(systems.designs)
-    inputs = Inputs(
-        noise=compute_noise(saved, [base, *repeats], rankings) | systems.lists.noise(len(repeats)),
-        holes={} if sampled else draw_values(scorer, base, scored_candidate, rules),
-        ranges=_metric_ranges(all_metrics),
-        drift=compute_drift(base, scored_candidate) if saved else None,
-        admissions=read_admissions(rules),
-        wholes=wholes,
-        selection=collection.selection or "unknown",
-        unjudged_lists=_unjudged_lists(rules, scorer, run),
-        slices=_count_slices(rules, base, scored_candidate),
-        design=systems.designs[0] if sampled else None,
-        judged=_count_judged(scorer, base),
-        unanswered=_find_unanswered(base, scored_candidate),
-    )
-    result = with_list_totals(result, wholes, systems.lists.warnings_of() if systems.lists.metrics else ())
-    verdict = with_query_texts(
-        decide(result, rules, inputs, looks=look_number, today=today, redraws=0 if sampled else redraws),
-        base,
-        collection.judgments,
-    )
-    return _log_look(verdict, saved, scored_candidate, log=log) if saved else verdict
+    if pair.made.scorer is None:
+        note = _NO_RUNS_NOTE if pair.made.supply.has("lists") else _VALUES_ONLY_NOTE
+        return _in_query_figures(verdict.noted(note), pair.made.groups)
+    verdict = _with_query_texts(verdict, pair.systems[0], pair.made.scorer.collection.judgments)
+    return _log_look(verdict, saved, pair.systems[1], log=log) if saved else verdict
 
 
-def _named_systems(baseline: Any, candidate: Any, policy: Any) -> tuple[Any, Any, Any]:  # noqa: ANN401 - of `gate`
-    """Baseline, candidate and policy, where both runs are in one dictionary.
+def _named_values(source: Any, baseline: Any, candidate: Any, policy: Any) -> tuple[Any, Any, Any, Any]:  # noqa: ANN401 - of `gate`
+    """The values of a call by name: a policy may follow a comparison, or both runs in one dictionary.
 
     Raises:
-        UsageError: the dictionary has three runs or more.
+        UsageError: a dictionary with three runs or more; not one baseline and one candidate of a
+            comparison.
     """
+    if isinstance(source, Comparison | Comparisons):
+        if policy is None:
+            baseline, policy = None, baseline
+        comparisons = source.comparisons if isinstance(source, Comparisons) else (source,)
+        names = [comparison.candidate.name for comparison in comparisons]
+        base = comparisons[0].baseline.name
+        chosen_names = [name for name in names if candidate in (None, name) and baseline in (None, base)]
+        _refuse_unless_two([base, *chosen_names], "comparison", [base, *names])
+        comparison = comparisons[names.index(chosen_names[0])]
+        is_of_sums = comparison.groups and comparison.maker is None  # of Spark
+        return read_scores(comparison) if is_of_sums else comparison, None, None, policy
     if not isinstance(baseline, Mapping) or is_ranking(baseline) or len(baseline) == 1:
-        return baseline, candidate, policy
+        return source, baseline, candidate, policy
     _refuse_unless_two([*baseline], "dictionary")
     first, second = ({name: run} for name, run in baseline.items())
-    return first, second, policy or candidate
+    return source, first, second, policy or candidate
 
 
-def _scores_on_spark(
-    collection: Collection,
+def _rules(policy: str | Path | Policy | Sequence[str | Metric] | None, *, of_values: bool) -> Policy:
+    if isinstance(policy, str | Path):
+        return read(policy).offline()
+    if isinstance(policy, Sequence):
+        return metric_policy(policy, of_values=of_values)
+    return load_default_policy() if policy is None else policy.offline()
+
+
+def _refuse_other_terms(pair: ComparedPair, rules: Policy, *, states_convention: bool) -> None:
+    """Check that a comparison has what a policy demands: metrics, depth, convention and queries.
+
+    Args:
+        pair: what the comparison was made from.
+        rules: the policy.
+        states_convention: False if the policy is a list of metrics or the default one.
+
+    Raises:
+        UsageError: it does not.
+    """
+    comparison, supply = pair.measured, pair.made.supply
+    values: Part = "values" if pair.made.groups is None else "group_sums"
+    supply.require("the policy", [Need(values)])
+    names = comparison.metrics.filter(pl.col("test") != "none")["metric"]
+    has_lists = supply.has("lists")
+    compared = Supply(
+        supply.parts,
+        f"the comparison has {', '.join(comparison.names)}"
+        + f" and the first {count_noun(comparison.depth, 'document')} of each list" * has_lists,
+        "compare again by the metrics and the depth of the policy",
+        comparison.depth if has_lists else None,
+        (*names, *pair.made.lists.totals),
+    )
+    depths = [Need("lists", depth=rules.depth)] if has_lists else []
+    compared.require("the policy", [*(Need(values, metric=name) for name in rules.ruled_metrics), *depths])
+    if states_convention and comparison.convention["hash"]:  # given values follow no convention
+        stated = chosen_convention(rules["convention"]).to_dict()
+        refuse_mixed({"the policy": stated, "the comparison": comparison.convention})
+    if rules.test.interval not in ("t", comparison.interval):
+        problem = (
+            f'interval = "{rules.test.interval}": the comparison has intervals by {comparison.interval}; '
+            "compare again by this interval."
+        )
+        raise UsageError(problem, code="conflicting-options")
+    if comparison.sample and pair.design is None:
+        raise supply.error(f"a sample of queries ({comparison.sample})", Need("judgments"))
+    if pair.systems and pair.unequal != rules["unequal"]:
+        baseline, candidate = pair.systems
+        for text in unequal_warnings(baseline, candidate, pair.unequal):
+            problem = f'{text.rstrip(".")}; set unequal = "{pair.unequal}" under [gate] of the policy.'
+            raise UsageError(problem, code="conflicting-options")
+    _refuse_unfit_systems(pair.made, rules)
+
+
+def _systems(
+    source: Any,  # noqa: ANN401 - of `gate`
     baseline: Any,  # noqa: ANN401 - of `gate`
     candidate: Any,  # noqa: ANN401 - of `gate`
     rules: Policy,
-) -> Scores:
-    """The scores of both runs by the metrics of rules, as sums of groups of queries.
+    folder: Path,
+) -> tuple[ComparedSystems, SavedBaseline | None]:
+    """The baseline and the candidate by the metrics of rules; and the saved baseline, if it is one.
+
+    Runs are scored in one pass. The values of scores are read, and those of Spark are made there.
 
     Raises:
-        UsageError: several runs as the baseline or the candidate.
+        InputError: data that cannot be read, with file and line.
+        UsageError: not two systems; a part that rules need and scores lack.
     """
-    metrics = ranking_metric_names(rules.metrics, chosen_convention(rules["convention"]))
-    if isinstance(baseline, Mapping) and isinstance(candidate, Mapping):
-        runs: Any = {**baseline, **candidate}
-        _refuse_unless_two([*runs], "dictionary")
-    else:
-        runs = [baseline, candidate]
-    return evaluate(collection, runs, metrics or DEFAULT_METRICS, rules["convention"])
+    if isinstance(source, Scores) and isinstance(source.maker, FromRuns):
+        maker = source.maker
+        baseline, candidate = maker.name_systems(baseline, [] if candidate is None else [candidate])
+        _refuse_unless_two([*baseline, *candidate], "evaluation", maker.runs)
+        source = maker.collection
+    if not isinstance(source, Scores):
+        if baseline is None or candidate is None:
+            raise missing_input_error("gate")
+        source = rules.completed(Collection.of(source))
+        if any_on_spark(source.judgments, baseline, candidate):
+            runs = [baseline, candidate]
+            by_name = all(isinstance(run, Mapping) for run in runs)
+            source = evaluate(
+                source,
+                {**baseline, **candidate} if by_name else runs,
+                rules.ranking_metrics or DEFAULT_METRICS,
+                rules["convention"],
+            )
+            baseline = candidate = None
+    if isinstance(source, Scores):
+        return _systems_of_values(source, (baseline, candidate), rules), None
+    return _systems_of_runs(source, baseline, candidate, rules, folder)
 
 
-def _gate_tables(
-    tables: ReportedTables, names: tuple[object, ...], rules: Policy, *, today: str, redraws: int
-) -> Verdict:
-    """Decide on values that another tool computed; rules that need lists stay inconclusive.
+def _systems_of_values(scores: Scores, names: Iterable[object], rules: Policy) -> ComparedSystems:
+    """The systems of values that another tool, or Spark, computed.
 
     Raises:
         InputError: tables that cannot be read, with file and line.
         UsageError: a metric of a rule that the tables do not have; not two systems.
     """
-    tables = replace(tables, tags=_policy_tags(rules) if tables.tags is None else tables.tags)
-    ruled_metrics = tuple(dict.fromkeys(str(rule["metric"]) for rule in rules.rules if rule.get("metric")))
-    if not ruled_metrics:
+    tables = reported_tables(scores)
+    tables = replace(tables, tags=rules.tags if tables.tags is None else tables.tags)
+    if not rules.ruled_metrics:
         problem = "no rule of the policy looks at a metric; give judgments and runs."
         raise UsageError(problem, code="unsupported-rule")
     stated_names = [name for name in names if name is not None]
-    systems = ComparedSystems.of_tables(tables, stated_names, ruled_metrics, rules["unequal"], ())
+    systems = tables.compared(stated_names, rules.ruled_metrics, rules["unequal"])
     _refuse_unless_two([system.name for system in systems.systems], "scores")
-    if rules["interval"] == "guaranteed":
-        systems.supply.require('interval = "guaranteed"', [Need("values")])
-    result = _compare(systems, rules)
-    design = systems.designs[0] if systems.designs else None
-    inputs = Inputs(ranges=systems.ranges, supply=systems.supply, groups=systems.groups, design=design)
-    verdict = decide(result, rules, inputs, today=today, redraws=0 if design else redraws)
-    verdict = verdict.noted(_VALUES_ONLY_NOTE)
-    return verdict if systems.groups is None else _in_query_figures(verdict, systems.groups)
+    return systems
 
 
-_VALUES_ONLY_NOTE = (
-    "decided by given values: what unjudged documents could change is not known, and neither are lists, "
-    "judged shares, states and latencies"
-)
-
-
-def _in_query_figures(verdict: Verdict, groups: QueryGroups) -> Verdict:
-    """A verdict on values of groups, with figures converted to queries."""
-    assert verdict.comparison is not None
-    results = tuple(replace(result, outcome=replace(result.outcome, queries=())) for result in verdict.rules)
-    comparison = groups.in_queries(verdict.comparison)
-    return replace(verdict, rules=results, comparison=comparison).noted(groups.note)
-
-
-def _compare(systems: ComparedSystems, rules: Policy) -> Comparison:
-    """The comparison that rules read.
+def _systems_of_runs(
+    collection: Collection,
+    baseline: Any,  # noqa: ANN401 - of `gate`
+    candidate: Any,  # noqa: ANN401 - of `gate`
+    rules: Policy,
+    folder: Path,
+) -> tuple[ComparedSystems, SavedBaseline | None]:
+    """Both runs, or a saved baseline and the candidate, scored by the metrics of rules.
 
     Raises:
-        UsageError: an interval that cannot weigh queries.
+        InputError: data that cannot be read, with file and line.
+        UsageError: a run that did not get every query; a saved baseline that lacks a part.
     """
+    refuse_baseline_again(baseline, [candidate])
+    refuse_unfinished_files(baseline, candidate)
+    saved = baseline if isinstance(baseline, SavedBaseline) else None
+    if isinstance(baseline, str | Path):
+        saved = saved_baselines.find_saved(baseline, folder / saved_baselines.FOLDER)
+    usual_metrics = saved.baseline.system.metrics if saved else DEFAULT_METRICS
+    scorer = Scorer.from_metrics(
+        collection,
+        [*(() if rules.ranking_metrics else usual_metrics), *rules.metrics],
+        rules["convention"],
+        depth=rules.depth,
+        slices=rules.slices,
+        every_kind=True,
+    )
+    sources = [candidate] if saved else [baseline, candidate]
+    runs = [rules.with_earlier(collection.run(run)) for run in sources]
+    noise = saved.noise_runs if saved else runs[0].noise
+    refuse_unfinished_files(*noise)
+    refuse_unfinished(*runs, partly=rules["unequal"] != "refuse")
+    if saved and saved.baseline.system.qrels_sha256 != scorer.qrels.sha256:
+        return ComparedSystems((saved.baseline.system, scorer.scored(runs[0]))), saved
+    scored = [saved_system(saved, [label for label, _ in scorer.metrics], rules, collection)] if saved else []
+    systems = ComparedSystems.of_runs(
+        scorer,
+        [(None, system) for system in (*scored, *runs)],
+        rules["unequal"],
+        slices=rules.slices,
+        noise=[rules.with_earlier(collection.run(run)) for run in noise],
+        sources=[None, candidate] if saved else sources,
+        supply=saved_supply(saved) if saved else EVERYTHING,
+    )
+    return systems, saved
+
+
+def _refuse_unfit_systems(systems: ComparedSystems, rules: Policy) -> None:
+    """Check that a decision on systems can be right.
+
+    Raises:
+        InputError: a run has no judged document: values of 0 from unrelated ids prove nothing.
+        UsageError: several seeds of a system; an interval that cannot weigh queries, or that needs
+            values of single queries.
+    """
+    for system in systems.systems:
+        refuse_no_shared_document(system.name, system.cautions)
+    if rules["interval"] == "guaranteed":
+        systems.supply.require('interval = "guaranteed"', [Need("values")])
     if systems.designs and rules["interval"] != "t":
         raise UsageError(
             f'interval = "{rules["interval"]}": with a sample of queries, intervals are those of Student\'s '
             't; set interval = "t" under [gate] of the policy.',
             code="conflicting-options",
         )
-    # rules compute their own guaranteed bounds
-    test = Test(
-        interval="t" if rules["interval"] == "guaranteed" else rules["interval"],
-        level=1 - rules["alpha"],
-        power=rules["power"],
-        seed=rules["seed"],
-        unequal=rules["unequal"],
-    )
-    with progress(None):
-        (result,) = systems.comparisons(ComparisonRules(test, sizes=False))
-    return result
 
 
-def _runs_of_maker(maker: FromRuns, baseline: object, candidate: object) -> tuple[Collection, Any, Any]:
-    """The collection and the two runs from which scores were made.
+_NO_RUNS_NOTE = (
+    "decided by a comparison that was read from JSON: what unjudged documents could change is not known"
+)
+_VALUES_ONLY_NOTE = (
+    "decided by given values: what unjudged documents could change is not known, and neither are lists, "
+    "judged shares, states and latencies"
+)
 
-    Raises:
-        UsageError: not two systems.
-    """
-    base, candidates = maker.name_systems(baseline, [] if candidate is None else [candidate])
-    _refuse_unless_two([*base, *candidates], "evaluation", maker.runs)
-    return maker.collection, base, candidates
+
+def _in_query_figures(verdict: Verdict, groups: QueryGroups | None) -> Verdict:
+    """A verdict on values of groups, with figures converted to queries."""
+    if groups is None:
+        return verdict
+    assert verdict.comparison is not None
+    results = tuple(replace(result, outcome=replace(result.outcome, queries=())) for result in verdict.rules)
+    comparison = groups.in_queries(verdict.comparison)
+    return replace(verdict, rules=results, comparison=comparison).noted(groups.note)
 
 
 def _refuse_unless_two(names: Sequence[str], source: str, system_names: Iterable[str] = ()) -> None:
@@ -357,31 +385,35 @@ def with_noise(
     return replace(collection.run(baseline), noise=tuple(noise))
 
 
-def _refuse_unrelated(systems: list[ScoredRun]) -> list[ScoredRun]:
-    """Refuse a system without judged documents: values of 0 from unrelated ids prove nothing.
+_TAGS = ("text", "query_text", "query")
+_FILES = ("queries.tsv", "queries.csv", "queries.jsonl", "queries.parquet", "queries.txt")
 
-    Raises:
-        InputError: a run has no judged document.
+
+def _with_query_texts(verdict: Verdict, system: ScoredRun, judgments: object) -> Verdict:
+    """A verdict with the texts of its queries, and a note where a file of queries cannot be read.
+
+    They are a tag called text, query_text or query; else those of ``queries.tsv`` (csv, jsonl, parquet,
+    txt) beside the judgments, or in their folder.
+
+    Args:
+        verdict: the verdict.
+        system: a scored system with its tags.
+        judgments: the judgments; only a path has files beside it.
     """
-    for system in systems:
-        refuse_no_shared_document(system.name, system.cautions)
-    return systems
-
-
-def _count_judged(scorer: Scorer, system: ScoredRun) -> int:
-    """The number of judged queries, or of tasks, whether or not a run has them."""
-    index = scorer.index
-    if not system.queries["query_id"].is_in(index.query_ids.implode()).all():
-        return system.queries.height
-    is_left_out = scorer.how.unrated == "left_out" and index.is_rated.any()
-    return int(index.is_rated.sum()) if is_left_out else len(index.query_ids)
-
-
-def _find_unanswered(*systems: ScoredRun) -> tuple[str, ...]:
-    """The queries that no system answered."""
-    queries = pl.concat(system.queries.select("query_id", "state") for system in systems)
-    is_answered = pl.col("state").is_in(ANSWERED).any().over("query_id")
-    return tuple(queries.filter(~is_answered)["query_id"].unique(maintain_order=True))
+    tag = next((name for name in _TAGS if name in system.tags), None)
+    if tag is not None:
+        rows = system.queries.select("query_id", pl.col(tag).cast(pl.String)).drop_nulls()
+        return replace(verdict, texts=dict(rows.iter_rows()))
+    if not isinstance(judgments, str | Path):
+        return verdict
+    folder = Path(judgments) if Path(judgments).is_dir() else Path(judgments).parent
+    path = next((folder / name for name in _FILES if (folder / name).is_file()), None)
+    if path is None:
+        return verdict
+    try:
+        return replace(verdict, texts={query.query_id: query.text for query in queries_of(path)})
+    except RankgateError as error:
+        return verdict.noted(f"the texts of queries are left out: {error}")
 
 
 def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, log: bool) -> Verdict:
@@ -396,73 +428,3 @@ def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, l
         else:
             return verdict
     return replace(verdict, notes=(*verdict.notes, f"this look was not logged ({reason})"))
-
-
-def _policy(
-    policy: str | Path | Policy | Sequence[str | Metric] | None, folder: Path, *, of_values: bool
-) -> Policy:
-    if isinstance(policy, str | Path):
-        return read(policy).offline()
-    if isinstance(policy, Sequence):
-        return metric_policy(policy, of_values=of_values)
-    if policy is not None:
-        return policy.offline()
-    path = find_policy(folder)
-    return read(path).offline() if path else load_default_policy()
-
-
-def _complete_collection(collection: Collection, rules: Policy) -> Collection:
-    """A collection, completed by the values that the policy states."""
-    result = rules.completed(collection)
-    return result if result.tags is not None else replace(result, tags=_policy_tags(rules))
-
-
-def _policy_tags(rules: Policy) -> TagsLike | None:
-    """The tags that a policy names."""
-    path: str = rules["tags"]
-    return path if not path or path.startswith(IDS) else rules.folder / path
-
-
-def _tag_activity(systems: Sequence[ScoredRun], rules: Policy, collection: Collection) -> list[ScoredRun]:
-    """Systems with tags of activity, if a rule needs them and training data exists."""
-    if ACTIVITY not in rules.slices or collection.training is None:
-        return list(systems)
-    train = TrainingData(collection.training, IdRules.read(collection.ids)).items_of_users
-    return [system if ACTIVITY in system.tags else _tag_users(system, train) for system in systems]
-
-
-def _tag_users(system: ScoredRun, train: UserItems) -> ScoredRun:
-    """A scored system whose users are tagged as new, light or heavy."""
-    served = system.served
-    return replace(
-        system,
-        queries=system.queries.with_columns(user_activity(system.queries["query_id"], train)),
-        served=None if served is None else served.with_columns(user_activity(served["query_id"], train)),
-    )
-
-
-def _unjudged_lists(rules: Policy, scorer: Scorer, run: Run) -> pl.DataFrame | None:
-    """The run's lists for queries that rules name and that have no judgments."""
-    queries = {str(rule["query"]) for rule in rules.rules if rule.get("query")}
-    unjudged_queries = sorted(queries - set(scorer.index.query_ids))
-    return rank_run(run, pl.Series(unjudged_queries), rules.depth, scorer.how) if unjudged_queries else None
-
-
-def _count_slices(rules: Policy, base: ScoredRun, candidate: ScoredRun) -> dict[str, StateCounts]:
-    """The states and latencies of slices, for rules that count them."""
-    slices = {rule.slice for rule in rules.rules if "queries" in RULES[rule.kind].needs}
-    values = {}
-    for slice_ in sorted(slices - {None}, key=str):
-        in_slice = select_slice(base, candidate, str(slice_))
-        (states,) = state_tables(in_slice[0], in_slice[1:])
-        values[str(slice_)] = StateCounts(states, latency_table(*in_slice))
-    return values
-
-
-def _metric_ranges(metrics: Iterable[tuple[str, Metric]]) -> dict[str, tuple[float, float]]:
-    """The lowest and the highest value of each metric that has both."""
-    return {
-        label: (metric.low, metric.high)
-        for label, metric in metrics
-        if metric.high is not None and isfinite(metric.low)
-    }

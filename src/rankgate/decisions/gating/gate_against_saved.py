@@ -1,4 +1,4 @@
-"""A saved baseline in a gate: its parts, the changes since, and its noise."""
+"""A saved baseline in a gate: its parts, and the verdict if it was scored by other judgments."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data import read_run
 from rankgate.data.score_parts import Need, Part, Supply
-from rankgate.decisions.gating.decide import make_stale_verdict
-from rankgate.decisions.gating.rule import Drift
-from rankgate.decisions.gating.saved import saved_baselines
+from rankgate.decisions.gating.decide import combine_outcomes
+from rankgate.decisions.gating.rule import Outcome
+from rankgate.decisions.gating.rule_inputs import compute_drift
+from rankgate.decisions.gating.rules import RULES
+from rankgate.decisions.gating.verdict import RuleResult, Verdict
 
 if TYPE_CHECKING:
-    from rankgate.data import Run
     from rankgate.data.collection import Collection
     from rankgate.data.run_scores import ScoredRun
     from rankgate.decisions.gating.policy import Policy
     from rankgate.decisions.gating.saved.saved_baselines import SavedBaseline
-    from rankgate.decisions.gating.verdict import Verdict
 
 
 def saved_system(
@@ -78,26 +77,6 @@ def saved_supply(saved: SavedBaseline) -> Supply:
     )
 
 
-def saved_run(saved: SavedBaseline) -> Run:
-    """The lists of a saved baseline as a run, if the baseline has the lists of all queries.
-
-    Raises:
-        UsageError: the baseline has lists of judged queries only.
-    """
-    saved_supply(saved).require("a model's judgments", [Need("every_list")])
-    system = saved.baseline.system
-    assert system.served is not None
-    lists_of_unjudged_queries = (
-        system.served.select("query_id", doc_id="doc_ids")
-        .explode("doc_id")
-        .drop_nulls()
-        .with_columns(rank=pl.int_range(1, pl.len() + 1).over("query_id"))
-    )
-    rows = pl.concat([system.lists.select("query_id", "doc_id", "rank"), lists_of_unjudged_queries])
-    scored_rows = rows.select("query_id", "doc_id", score=-pl.col("rank").cast(pl.Float64))
-    return replace(read_run(scored_rows), name=system.name)
-
-
 def _save_again_command(saved: SavedBaseline) -> str:
     """The command that saves a baseline again."""
     return f"rankgate baseline save {saved.baseline.name} QRELS RUN --force"
@@ -109,49 +88,35 @@ _CODE = "baseline-lacks"
 def make_verdict_on_stale_baseline(saved: SavedBaseline, candidate: ScoredRun, rules: Policy) -> Verdict:
     """The verdict if the candidate's judgments differ from those of the saved baseline.
 
-    A difference would come from both the system and the judgments.
+    A difference would come from both the system and the judgments. A drift rule of the policy
+    decides; every other rule is inconclusive.
     """
     system, drift = saved.baseline.system, compute_drift(saved.baseline.system, candidate)
-    reason = (
+    outcome = Outcome(
+        "inconclusive",
         f"the baseline {saved.baseline.name} was scored by other judgments ({system.qrels_sha256[:12]}) than "
-        f"the candidate ({candidate.qrels_sha256[:12]}): {drift.description}"
+        f"the candidate ({candidate.qrels_sha256[:12]}): {drift.description}",
+        f"save it again by these judgments: {_save_again_command(saved)}",
     )
-    next_step = (
-        f"save it again by these judgments: rankgate baseline save {saved.baseline.name} QRELS RUN --force"
+    results = []
+    for rule in rules.rules:
+        decide_without_comparison = RULES[rule.kind].without_comparison
+        results.append(
+            RuleResult(rule, decide_without_comparison(rule, drift) if decide_without_comparison else outcome)
+        )
+    return Verdict(
+        combine_outcomes(tuple(results)),
+        tuple(results),
+        None,
+        {
+            "qrels": candidate.qrels_sha256,
+            "baseline": system.sha256,
+            "candidate": candidate.sha256,
+            "policy": rules.sha256,
+        },
+        {},
+        rules.source,
+        exit=rules["inconclusive"],
+        names=(saved.baseline.name, candidate.name),
+        saved=saved.name_and_time,
     )
-    hashes = {
-        "qrels": candidate.qrels_sha256,
-        "baseline": system.sha256,
-        "candidate": candidate.sha256,
-        "policy": rules.sha256,
-    }
-    verdict = make_stale_verdict(
-        rules, (saved.baseline.name, candidate.name), drift, reason, next_step, hashes
-    )
-    return replace(verdict, saved=saved.name_and_time)
-
-
-def compute_drift(saved: ScoredRun, candidate: ScoredRun) -> Drift:
-    """Differences between the judgments of a saved system and those of a candidate."""
-    saved_queries, candidate_queries = (
-        set(system.queries["query_id"].to_list()) for system in (saved, candidate)
-    )
-    documents_of_both = saved.lists.join(candidate.lists, on=["query_id", "doc_id"], how="inner")
-    regraded = documents_of_both.filter(pl.col("grade").ne_missing(pl.col("grade_right")))
-    return Drift(
-        len(saved_queries),
-        tuple(sorted(saved_queries - candidate_queries)),
-        tuple(sorted(candidate_queries - saved_queries)),
-        saved.qrels_sha256 != candidate.qrels_sha256,
-        len(regraded),
-    )
-
-
-def compute_noise(
-    saved: SavedBaseline | None, systems: Sequence[ScoredRun], metrics: Sequence[str]
-) -> dict[str, float]:
-    """The noise floor, recorded for the baseline or computed from further runs of its system."""
-    floor = dict(saved.baseline.noise) if saved else {}
-    if len(systems) > 1:
-        floor |= {metric: saved_baselines.largest_difference(metric, systems) for metric in metrics}
-    return floor

@@ -23,7 +23,7 @@ from rankgate.core.present.layout import Layout
 from rankgate.core.present.number_formats import format_setting
 from rankgate.data.collection import Collection, Items, read_collection_table
 from rankgate.data.query_tags import IDS
-from rankgate.decisions.comparison.inference import read_test_table
+from rankgate.decisions.comparison.inference import Test, read_test_table
 from rankgate.decisions.gating.policy_settings import (
     BUDGET,
     COMMON,
@@ -37,7 +37,8 @@ from rankgate.decisions.gating.policy_settings import (
 )
 from rankgate.decisions.gating.rule import Rule
 from rankgate.decisions.gating.rules import RULES
-from rankgate.measurement.evaluation.metric_selection import find_metrics
+from rankgate.measurement.evaluation.metric_selection import find_metrics, ranking_metric_names
+from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:
     from rankgate.core.present.document_model import Block
@@ -244,29 +245,32 @@ class Policy(Result):
     def completed(self, collection: Collection) -> Collection:
         """The collection, completed by values that the policy states."""
         lists = self.lists
-        sequences = lists["sequences"]
-        if sequences and not sequences.startswith(IDS):
-            sequences = self.folder / sequences
         policy_collection = Collection(
-            training=self._file("train"),
+            tags=self.tags,
+            training=self._located(lists["train"]),
             items=Items(
-                self._file("items"),
+                self._located(lists["items"]),
                 features=tuple(lists["features"]),
                 **{name: lists[name] for name in ("category", "group", "length", "document")},
             ),
-            reference=self._file("obvious"),
-            sequences=sequences,
+            reference=self._located(lists["obvious"]),
+            sequences=self._located(lists["sequences"]),
         )
         return collection.filled(self.collection).filled(policy_collection)
 
+    @property
+    def tags(self) -> str | Path | None:
+        """The tags that the policy names."""
+        return self._located(self["tags"])
+
     def with_earlier(self, run: Run) -> Run:
         """The run with the earlier lists that the policy names, unless the run has its own."""
-        earlier = self._file("earlier")
+        earlier = self._located(self.lists["earlier"])
         return run if run.earlier is not None or earlier is None else replace(run, earlier=earlier)
 
-    def _file(self, name: str) -> Path | None:
-        path = self.lists[name]
-        return self.folder / path if path else None
+    def _located(self, path: str | None) -> str | Path | None:
+        """A path next to the policy; a pattern of ids as it is."""
+        return self.folder / path if path and not path.startswith(IDS) else path or None
 
     def offline(self) -> Policy:
         """The policy without rules on KPIs, which need users.
@@ -284,10 +288,31 @@ class Policy(Result):
         return self.settings[name]
 
     @property
+    def test(self) -> Test:
+        """The test of the comparison that rules read; they compute their own guaranteed bounds."""
+        interval = self["interval"]
+        return Test(
+            interval="t" if interval == "guaranteed" else interval,
+            level=1 - self["alpha"],
+            power=self["power"],
+            seed=self["seed"],
+            unequal=self["unequal"],
+        )
+
+    @property
     def metrics(self) -> tuple[str, ...]:
         """Every metric of a rule, then the metrics that are only reported."""
-        metric_names = [rule["metric"] for rule in self.rules if rule.get("metric")]
-        return tuple(dict.fromkeys([*metric_names, *self.settings["metrics"]]))
+        return tuple(dict.fromkeys([*self.ruled_metrics, *self.settings["metrics"]]))
+
+    @property
+    def ranking_metrics(self) -> Sequence[str]:
+        """The metrics of rankings; empty if all are of lists."""
+        return ranking_metric_names(self.metrics, chosen_convention(self["convention"]))
+
+    @property
+    def ruled_metrics(self) -> tuple[str, ...]:
+        """Every metric of a rule."""
+        return tuple(dict.fromkeys(rule["metric"] for rule in self.rules if rule.get("metric")))
 
     @property
     def depth(self) -> int:

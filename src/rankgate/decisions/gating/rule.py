@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rankgate.core.declare import Declared
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.query_tags import read_clusters
+from rankgate.data.query_tags import in_slice, read_clusters
 from rankgate.data.score_parts import EVERYTHING, PARTS, Need, Supply
 from rankgate.measurement.stats.weighted_means import QueryClusters
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rankgate.data.score_parts import MissingPart, Part
     from rankgate.decisions.comparison.comparison import Comparison
     from rankgate.decisions.comparison.design import Contrast, Design
-    from rankgate.decisions.comparison.list_metrics import ListTotal, ResampledValue
+    from rankgate.decisions.comparison.list_metrics import ListTotals, ResampledValue
     from rankgate.decisions.comparison.query_groups import QueryGroups
     from rankgate.decisions.gating.kpi_evidence import KpiEvidence
     from rankgate.decisions.unjudged.hole_figures import DrawnValues
@@ -300,7 +300,7 @@ class Inputs:
         supply: the parts that the compared scores have or can make.
         design: the design of the sample of queries; None if every query counts equally.
         groups: the groups of queries that values belong to; None if values are of queries.
-        judged: the number of judged queries; None if it is not known.
+        judged: the number of judged queries.
         unanswered: the judged queries that neither run answered.
     """
 
@@ -309,14 +309,14 @@ class Inputs:
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     drift: Drift | None = None
     admissions: Mapping[str, Admission] = field(default_factory=dict)
-    wholes: Mapping[tuple[str, str | None], ListTotal] = field(default_factory=dict)
+    wholes: ListTotals = field(default_factory=dict)
     selection: Selection = "unknown"
     unjudged_lists: pl.DataFrame | None = None
     slices: Mapping[str, StateCounts] = field(default_factory=dict)
     supply: Supply = EVERYTHING
     design: Design | None = None
     groups: QueryGroups | None = None
-    judged: int | None = None
+    judged: int = 0
     unanswered: tuple[str, ...] = ()
 
 
@@ -403,13 +403,7 @@ class Evidence:
         assert self.inputs.design is not None
         table = self.queries(metric, slice_)
         gains = contrast(table["baseline"].to_numpy(), table["candidate"].to_numpy())
-        queries, tag_value = table["query_id"].to_list(), self.slice_of(slice_)
-        return self.inputs.design.estimate(queries, gains, metric, contrast, tag_value)
-
-    def slice_of(self, slice_: str | None) -> tuple[str, str] | None:
-        """The tag and the value of a slice."""
-        tag, _, value = (slice_ or "").partition("=")
-        return None if slice_ is None else (tag, value)
+        return self.inputs.design.estimate(table["query_id"].to_list(), gains, metric, contrast, slice_)
 
     def gain_range(self, metric: str) -> tuple[float, float] | None:
         """The largest possible loss and the largest possible gain of a query."""
@@ -433,14 +427,9 @@ class Evidence:
 
     def queries(self, metric: str | None, slice_: str | None) -> pl.DataFrame:
         """The queries of one metric, worst first, of a slice; of every metric for None."""
-        import polars as pl
-
         result = self.comparison
         table = result.queries if metric is None else result.deltas(metric)
-        if slice_ is None:
-            return table
-        tag, _, value = slice_.partition("=")
-        return table.filter(pl.col(tag).fill_null("") == value)
+        return table if slice_ is None else table.filter(in_slice(slice_))
 
     def lists(self, slice_: str | None) -> pl.DataFrame:
         """Both lists of the compared queries of a slice; of every query for None."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -43,7 +43,6 @@ from rankgate.measurement.evaluation.ceilings import (
     has_retrieved_ideal,
 )
 from rankgate.measurement.evaluation.scored_system import Scorer
-from rankgate.measurement.scoring.alignment.top_documents import rename_duplicates
 from rankgate.measurement.scoring.scoring_facts import with_run_name
 
 if TYPE_CHECKING:
@@ -130,16 +129,10 @@ def stages(
     elif is_pipeline(runs):
         problem = f"{runs}: a pipeline is asked queries; give LivePipeline(file, queries) as the runs."
         raise UsageError(problem, code="missing-input")
-    systems: list[ScoredRun] = []
-    places: list[Any] = []
-    for name, run in named_runs(runs):
-        step(f"scoring {name or run if isinstance(run, str) else 'a stage'}")
-        systems.append(scorer.scored(run, name))
-        places.append(run)
+    systems = scorer.scored_systems(named_runs(runs))
     if not systems:
         problem = "no stage; give the run after each stage, in order."
         raise UsageError(problem, code="missing-input")
-    systems = rename_duplicates(systems, places)
     step("computing ceilings")
     rules = ComparisonRules(replace(test, correction="none"), sizes=False)
     approximations = frozenset([approximates] if isinstance(approximates, str) else approximates)
@@ -349,7 +342,7 @@ def _steps(
 ) -> tuple[pl.DataFrame, list[str], str]:
     """Compare each stage with the stage before, with cautions and corrected p-values."""
     with progress(None):
-        comparisons: list[Comparison] = [compare_pairs(before, after, rules)[0] for before, after in pairs]
+        comparisons: list[Comparison] = [compare_pairs(before, [after], rules)[0] for before, after in pairs]
     if not comparisons:
         return STEPS.empty(), [], "none"
     table = pl.concat(

@@ -64,7 +64,7 @@ def holes_command(
     rankgate holes qrels.txt old.run new.run -m nDCG@10
     rankgate holes qrels.txt old.run new.run -m nDCG@10 --judge-next 50 --format pool -o pool.csv
     """
-    with TerminalProgress(2):
+    with TerminalProgress(3):
         analysis = holes(collection, baseline, candidate, **settings)
     if form == "pool":
         rows = analysis.judge_next.head(count).select("query_id", "doc_id", "why").iter_rows()

@@ -38,7 +38,7 @@ from rankgate.decisions.unjudged.hole_model import model_holes
 from rankgate.decisions.unjudged.hypothetical_grades import HypotheticalScorer
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
-from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again, rename_duplicates
+from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
 
 if TYPE_CHECKING:
     from rankgate.core.present.document_model import Document
@@ -250,9 +250,7 @@ def holes(
     )
     selection = collection.selection or "unknown"
     scorer = Scorer.from_metrics(collection, metrics, convention, depth=depth)
-    step("scoring both systems")
-    systems = [scorer.scored(baseline), scorer.scored(candidate)]
-    scored_baseline, scored_candidate = rename_duplicates(systems, [baseline, candidate])
+    scored_baseline, scored_candidate = scorer.scored_systems([(None, baseline), (None, candidate)])
     stage = HypotheticalScorer.from_systems(scorer, scored_baseline, scored_candidate)
     if not stage.metrics:
         raise UsageError(

@@ -62,9 +62,11 @@ def _systems(ctx: click.Context) -> Names:
 
         reported = ReportedTables(tuple(tables))
         try:
-            return list(reported.read().systems)
+            systems = reported.compared().systems
         except RankgateError:  # a table with a column for each system holds the metric of its name
-            return list(reported.read((ctx.params.get("metrics") or DEFAULT_METRICS)[:1]).systems)
+            metrics = (ctx.params.get("metrics") or DEFAULT_METRICS)[:1]
+            systems = reported.compared(metrics=metrics).systems
+        return [system.name for system in systems]
 
     values = (value if isinstance(value, tuple) else (value,) for value in ctx.params.values())
     used_values = set(chain.from_iterable(values))

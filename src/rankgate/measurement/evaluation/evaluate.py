@@ -10,6 +10,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data.collection import Collection
+from rankgate.data.foreign_frames import named_runs
 from rankgate.data.score_parts import EVERYTHING, Supply
 from rankgate.data.spark_tables import any_on_spark, run_on_spark
 from rankgate.measurement.evaluation.metric_selection import (
@@ -146,7 +147,7 @@ def evaluate(
     collection, rules = Collection.of(collection), chosen_convention(convention)
     if any_on_spark(collection.judgments, runs):
         spark_scores: Scores = run_on_spark(
-            "evaluate", collection, runs, metrics, rules, bounds=bounds, slices=slices
+            "evaluate", collection, named_runs(runs), metrics, rules, bounds=bounds, slices=slices
         )
         return spark_scores
     all_metrics = find_metrics(metrics, rules, subtopic_metrics(metrics))

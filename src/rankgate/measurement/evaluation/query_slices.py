@@ -35,6 +35,17 @@ SCHEMA = Columns(
 )
 
 
+def refuse_without_tags(tags: TagsLike | None, slices: Sequence[str]) -> None:
+    """Check that slices have tags.
+
+    Raises:
+        UsageError: tags are missing.
+    """
+    if slices and tags is None:
+        problem = "slices need tags; give them with --tags FILE or ids:PATTERN."
+        raise UsageError(problem, code="missing-input")
+
+
 def slice_means(
     runs: Sequence[RunScores],
     tags: TagsLike | None,
@@ -50,12 +61,9 @@ def slice_means(
         InputError: tags cannot be read, or the sample lacks a judged query.
         UsageError: no query has a tag, or slices are requested without tags.
     """
-    if not slices:
+    refuse_without_tags(tags, slices)
+    if not slices or tags is None:
         return None
-
-    if tags is None:
-        problem = "slices need tags; give them with --tags FILE or ids:PATTERN."
-        raise UsageError(problem, code="missing-input")
     from rankgate.data.query_tags import matching_tags  # few evaluations have slices
 
     table = matching_tags(tags, runs[0].query_ids.alias("query_id"), slices, id_rules)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.progress import step
 from rankgate.data import Run
 from rankgate.data.collection import Collection
 from rankgate.data.formats.run_companions import REQUEST_COLUMNS
@@ -28,7 +29,7 @@ from rankgate.measurement.evaluation.metric_selection import (
 from rankgate.measurement.metrics.metric_declaration import NO_MEANS
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
-from rankgate.measurement.scoring.alignment.top_documents import tops_of_aligned
+from rankgate.measurement.scoring.alignment.top_documents import rename_duplicates, tops_of_aligned
 from rankgate.measurement.scoring.presets import chosen_convention
 from rankgate.measurement.scoring.run_sources import RunSource, measure
 from rankgate.measurement.scoring.scoring_plan import Plan
@@ -131,6 +132,11 @@ class Scorer:
             every_kind,
         )
 
+    @property
+    def all_metrics(self) -> tuple[tuple[str, Metric], ...]:
+        """The metrics of rankings, then those of lists, with their labels."""
+        return (*self.metrics, *(self.builder.metrics.items() if self.builder else ()))
+
     def ranked(self, run: RunLike | Mapping[str, RunLike]) -> Run:
         """The rankings of a run for scoring, without items that users had in training.
 
@@ -190,6 +196,27 @@ class Scorer:
             return self.scored(run, name)
         system = replace(self.collection.run(run), name=name or run.name)
         return ScoredRun.from_seeds(system.name, list(map(self.scored, self.collection.seed_runs(system))))
+
+    def scored_systems(
+        self, named_runs: Iterable[tuple[str | None, Any]], sources: Sequence[object] | None = None
+    ) -> list[ScoredRun]:
+        """Score several systems, which then have different names.
+
+        Args:
+            named_runs: the runs with their names, which may be None; a system that is scored already
+                is taken as it is.
+            sources: the paths or objects that names are made from; by default the runs.
+
+        Raises:
+            InputError, UsageError: as `scored_seeds`.
+        """
+        systems, runs = [], []
+        for name, run in named_runs:
+            label = run.name if isinstance(run, Run | ScoredRun) else run if isinstance(run, str) else "a run"
+            step(f"scoring {name or label}")
+            systems.append(run if isinstance(run, ScoredRun) else self.scored_seeds(run, name))
+            runs.append(run)
+        return rename_duplicates(systems, runs if sources is None else sources)
 
     def _of_tasks(self, run: Run) -> tuple[RunScores, pl.DataFrame, Run]:
         """Scores and lists by task; the run's data on queries do not apply to tasks."""

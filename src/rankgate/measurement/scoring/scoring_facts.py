@@ -157,26 +157,56 @@ class Facts:
 
     def refuse(self, source: BlockSource, how: Convention) -> None:
         """Raise an error if no query is scored, or where the convention asks for one."""
-        query_ids, label = source.judgments.query_ids, source.label
+        query_ids = source.judgments.query_ids
         if not self.present.any():
             if source.first_rows().is_empty():
-                raise no_rows_error("score", label)
-            raise InputError(_no_shared_query(source), source=label, code="queries-differ")
-        if how.missing == "error" and not self.present.all():
-            query = query_ids[int(np.argmin(self.present))]
-            problem = f"query '{query}' has judgments and no results; {how.name} stops here."
-            raise InputError(problem, source=label, code="missing-query")
+                raise no_rows_error("score", source.label)
+            ranked = source.first_rows()["query_id"].unique(maintain_order=True)
+            raise no_shared_query_error(source.label, ranked, query_ids, source.cautions.get(NUMBERED))
         empty = self.lacking & (self.present | (how.missing != "leave_out"))
-        if how.no_relevant == "error" and empty.any():
-            query = query_ids[int(np.argmax(empty))]
-            problem = f"query '{query}' has no relevant document; {how.name} stops here."
-            raise InputError(problem, source=label, code="no-relevant-document")
-        if how.unknown == "error" and len(self.unknown):
-            problem = (
-                f"{count_noun(len(self.unknown), 'query has', 'queries have')} results and no judgments; "
-                f"{how.name} stops here."
-            )
+        gaps = {
+            "missing": query_ids.filter(pl.Series(~self.present)),
+            "no_relevant": query_ids.filter(pl.Series(empty)),
+            "unknown": self.unknown,
+        }
+        refuse_gaps(how, source.label, {choice: (len(ids), ids) for choice, ids in gaps.items()})
+
+
+def refuse_gaps(how: Convention, label: str, gaps: Mapping[str, tuple[int, pl.Series]]) -> None:
+    """Refuse what queries lack, where the convention asks for an error.
+
+    Args:
+        how: the convention.
+        label: the run in the error.
+        gaps: by choice of the convention the number of queries, and some of them if they are known.
+
+    Raises:
+        InputError: with the first query.
+    """
+    for choice, (count, query_ids) in gaps.items():
+        if getattr(how, choice) == "error" and count:
+            first = f" ({_quoted(query_ids.head(1))})" if len(query_ids) else ""
+            queries, end = count_noun(count, "query has", "queries have"), f"{first}; {how.name} stops here."
+            if choice == "missing":
+                problem = f"{queries} judgments and no results{end}"
+                raise InputError(problem, source=label, code="missing-query")
+            if choice == "no_relevant":
+                problem = f"{queries} no relevant document{end}"
+                raise InputError(problem, source=label, code="no-relevant-document")
+            problem = f"{queries} results and no judgments{end}"
             raise InputError(problem, source=label, code="unknown-query")
+
+
+def no_shared_query_error(
+    label: str, ranked: pl.Series, judged: pl.Series, remedy: str | None = None
+) -> InputError:
+    """The error for a run and judgments that have no query in common."""
+    return InputError(
+        f"no query of this run has judgments: it has queries such as {_quoted(ranked)}, the judgments "
+        f"{_quoted(judged)}; {remedy or 'check that both use the same ids'}.",
+        source=label,
+        code="queries-differ",
+    )
 
 
 def zeros_relevant(jobs: Sequence[Job], index: JudgmentIndex) -> int:
@@ -189,18 +219,6 @@ def zeros_relevant(jobs: Sequence[Job], index: JudgmentIndex) -> int:
 
     ranking_jobs = (job for job in jobs if job.metric.view == RANKING)
     return int((index.grades == 0).sum()) if any(map(zero_counts, ranking_jobs)) else 0
-
-
-def _no_shared_query(source: BlockSource) -> str:
-    """The sentence for a run and judgments that have no query in common."""
-    first_queries = source.first_rows()["query_id"].unique(maintain_order=True).head(3)
-    run_queries = ", ".join(f"'{query}'" for query in first_queries)
-    judged_queries = ", ".join(f"'{query}'" for query in source.judgments.query_ids.head(3))
-    remedy = source.cautions.get(NUMBERED, "check that both use the same ids")
-    return (
-        f"no query of this run has judgments: it has queries such as {run_queries}, the judgments "
-        f"{judged_queries}; {remedy}."
-    )
 
 
 def _judged_share(aligned: JudgedRanks, k: int) -> Floats:

@@ -14,9 +14,9 @@ from rankgate.core.declare.toml_file import TomlFile
 from rankgate.data.collection import Collection, collection_schema, parse_collection
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.gating.decide import list_admission_files
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy import Policy, load_default_policy, parse_policy
+from rankgate.decisions.gating.rule_inputs import list_admission_files
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.metric_options import verb_parameter
