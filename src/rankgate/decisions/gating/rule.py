@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rankgate.decisions.comparison.query_groups import QueryGroups
     from rankgate.decisions.gating.kpi_evidence import KpiEvidence
     from rankgate.decisions.unjudged.hole_figures import DrawnValues
+    from rankgate.measurement.stats.score_thresholds import QuestionScores
     from rankgate.measurement.stats.weighted_means import PopulationEstimate
 
 
@@ -302,6 +303,7 @@ class Inputs:
         groups: the groups of queries that values belong to; None if values are of queries.
         judged: the number of judged queries; None if it is not known.
         unanswered: the judged queries that neither run answered.
+        cutoffs: the candidate's scores of questions, by the rule that needs them.
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)
@@ -318,6 +320,7 @@ class Inputs:
     groups: QueryGroups | None = None
     judged: int | None = None
     unanswered: tuple[str, ...] = ()
+    cutoffs: Mapping[str, QuestionScores] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
