@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @verb_options(cutoff, "silent", "kept", "keep", "no_answer", "threshold", "slices TAG --slice", "rel")
 @verb_options(cutoff, "metric METRIC -m")
 @metric_options.convention
-@value_options("test", Test, "level", section=TEST)
+@value_options("test", Test, "level", "seed", section=TEST)
 @shared_options.form(*FORMS)
 @shared_options.output
 @of_collection("runs")

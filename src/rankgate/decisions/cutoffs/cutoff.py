@@ -22,14 +22,22 @@ from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
 from rankgate.data.foreign_frames import named_runs
 from rankgate.decisions.comparison.inference import Test
-from rankgate.decisions.cutoffs.demands import DEMANDS, check_threshold, choose_threshold, demand_text
+from rankgate.decisions.cutoffs.demands import (
+    DEMANDS,
+    KEPT,
+    Keep,
+    check_threshold,
+    choose_threshold,
+    demand_text,
+    format_threshold,
+)
 from rankgate.decisions.cutoffs.scored_questions import JUDGED, ScoredQuestions
 from rankgate.measurement.evaluation.query_slices import sort_values
 from rankgate.measurement.evaluation.scored_system import Scorer
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRIC
 from rankgate.measurement.scoring.alignment.top_documents import distinct_names
 from rankgate.measurement.stats.abstention import coverage_at_risk, normalized_auc
-from rankgate.measurement.stats.score_thresholds import Demand, Keep, QuestionScores, Subject
+from rankgate.measurement.stats.score_thresholds import Demand, QuestionScores, Subject
 
 if TYPE_CHECKING:
     from rankgate.data.input_types import QrelsLike, RunsLike
@@ -42,7 +50,7 @@ Floor = Annotated[float, Range(0, 1, exclusive=True)]
 CURVE = Columns(
     "One row per system and threshold.",
     SYSTEM,
-    Column("threshold", pl.Float64, "a document is shown if its score is at least this", str),
+    Column("threshold", pl.Float64, "a document is shown if its score is at least this", format_threshold),
     Column("silent", pl.Float64, "the share of questions without an answer that return nothing", ".1%"),
     Column("silent_low", pl.Float64, "its lower bound", ".1%", header="at least"),
     Column("kept", pl.Float64, "the share of relevant documents kept", ".1%"),
@@ -61,6 +69,7 @@ ABSTENTION = Columns(
         for name, risk in RISKS.items()
     ),
 )
+_LAST_CELLS = (("low", "high"), "confidence", "status", "missing")
 _POINTS = 21  # thresholds of a curve
 _IS_STATED = pl.col("status").is_in(["pass", "fail", "inconclusive"])
 
@@ -104,13 +113,21 @@ class CutoffAnalysis(Result):
         NOTICES,
         Lines("sentences"),
         ShownChart("cutoff"),
-        View("demands", "thresholds", optional=("slice", "missing"), keys=3),
+        View(
+            "demands",
+            "thresholds",
+            (*DEMANDS.drop("low", "high", "confidence", "status", "missing"), *_LAST_CELLS),
+            headers={"low": "bounds"},
+            keys=3,
+            optional=("slice", "missing"),
+            varying=("confidence",),
+        ),
         Sentence(
             "A document is shown if its score is at least the threshold. silent: questions without an answer "
-            "({no_answer}) that return nothing. kept: relevant documents that were retrieved and are kept "
-            "({keep}). Each bound holds for every distribution of scores, if questions are drawn "
-            "independently from those that matter; demands and systems have a bound each, and all slices of "
-            "a tag and demand share one (Bonferroni)."
+            "({no_answer}) that return nothing. kept ({keep}): {keep_text}, of those retrieved. Each bound "
+            "has a confidence of {level:.1%} and holds for every distribution of scores, if questions are "
+            "drawn independently from those that matter. Each demand of each system has its own error; the "
+            "slices of a tag share it (Bonferroni)."
         ),
         View("curve", "what each threshold costs", keys=2, varying=("system",)),
         Sentence(
@@ -130,6 +147,11 @@ class CutoffAnalysis(Result):
             "without an answer has 0."
         ),
     )
+
+    @property
+    def keep_text(self) -> str:
+        """What a question keeps."""
+        return KEPT[self.keep]
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -184,14 +206,14 @@ def cutoff(
         convention: the convention of the metric.
         silent: the smallest share of the questions without an answer that must return nothing.
         kept: the smallest share of what must be kept.
-        keep: what must be kept: the mean share of a question's relevant documents, or questions
-            that keep one of them, or all.
+        keep: what must be kept: the mean share of a question's relevant documents, of which one is
+            drawn at random; or questions that keep one of them, or all.
         no_answer: the questions without an answer: judged (judged, and no document is relevant),
             named (also those that judgments name without a document), or TAG=VALUE of the tags.
         threshold: a threshold to check, such as that of today.
         slices: the tags whose values get thresholds of their own.
         rel: the smallest grade that counts as relevant.
-        test: the confidence level (level).
+        test: the confidence level (level), and the seed of the drawing of documents.
 
     Raises:
         InputError: data that cannot be read, with file and line; scores that no threshold can cut.
@@ -202,17 +224,14 @@ def cutoff(
     >>> cutoff(qrels, {"dense": run}).demands.select("subject", "n", "threshold").rows()
     [('silent', 60, 0.8), ('kept', 40, 0.8)]
     """
-    collection, test = Collection.of(collection), (test or Test()).only("cutoff", "level")
+    collection, test = Collection.of(collection), (test or Test()).only("cutoff", "level", "seed")
     scorer = Scorer.from_metrics(collection, metric, convention, depth=1, slices=slices)
     ((label, scored_metric),) = scorer.metrics
     if (scored_metric.low, scored_metric.high) != (0, 1) or not scored_metric.higher_is_better:
         problem = f"{label}: take a metric between 0 and 1 of which more is better, such as nDCG@10."
         raise UsageError(problem, code="unsupported-metric")
     alpha = 1 - test.level
-    demands: Mapping[Subject, Demand] = {
-        "silent": Demand(silent, alpha),
-        "kept": Demand(kept, alpha, keep != "share"),
-    }
+    demands: Mapping[Subject, Demand] = {"silent": Demand(silent, alpha), "kept": Demand(kept, alpha)}
     sources = named_runs(runs, collection.doc_field)
     inputs = [collection.run(run, name) for name, run in sources]
     names = distinct_names([run.name for run in inputs], [run for _, run in sources])
@@ -224,7 +243,7 @@ def cutoff(
         system = ScoredQuestions.read(scorer, named_run, no_answer, rel)
         scored = scorer.scored(named_run)
         for slice_, share in _slices(system, slices):
-            scores = system.scores(keep, slice_)
+            scores = system.scores(keep, slice_, test.seed)
             for subject, demand in demands.items():
                 shared = replace(demand, alpha=alpha * share)
                 head = {"system": name, "slice": slice_}
@@ -233,7 +252,7 @@ def cutoff(
                     rows.append(head | check_threshold(subject, shared, scores, threshold))
         thresholds = [row["threshold"] for row in rows if row["system"] == name and row["slice"] is None]
         stated = [number for number in thresholds if number is not None]
-        curves.append(_curve(system, system.scores(keep), demands, stated))
+        curves.append(_curve(system, system.scores(keep, seed=test.seed), demands, stated))
         abstention.append(_abstention(system, scored.scores))
         notices += [*run_notices(name, scored.cautions), *system.notices]
     return CutoffAnalysis(
@@ -280,9 +299,8 @@ def _curve(
     for threshold in sorted({*map(scores.threshold, gaps), *stated}):
         row: dict[str, Any] = {"system": system.name, "threshold": threshold}
         for subject, demand in demands.items():
-            shares = scores.shares(subject, threshold)
-            if len(shares):
-                row |= {subject: shares.mean(), f"{subject}_low": demand.bounds(shares)[0]}
+            checked = check_threshold(subject, demand, scores, threshold)
+            row |= {subject: checked["share"], f"{subject}_low": checked["low"]}
         hidden = np.searchsorted(system.document_scores, threshold)
         row["shown"] = (len(system.document_scores) - hidden) / asked
         rows.append(row)

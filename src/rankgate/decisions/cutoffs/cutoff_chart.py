@@ -59,10 +59,10 @@ def _panel(name: str, rows: list[dict[str, Json]], thresholds: list[float]) -> A
     base = alt.Chart(inline_data(rows)).encode(
         x=alt.X("threshold:Q", title="threshold", scale=alt.Scale(zero=False)), color=colour
     )
-    share = alt.Y("share:Q", title="share", axis=alt.Axis(format=".0%"), scale=alt.Scale(domain=[0, 1]))
+    share = alt.Y("share:Q", title="share", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1]))
     layers = [
         base.mark_area(opacity=0.25, interpolate="step-before").encode(y=share, y2="low:Q"),
         base.mark_line(interpolate="step-before").encode(y=share),
         *(rule_line("threshold", threshold, along="x", dashed=True) for threshold in thresholds),
     ]
-    return alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT, title=panel_title(name))
+    return alt.layer(*layers).properties(width=_WIDTH, height=_HEIGHT, **panel_title(name))

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import polars as pl
 
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
+from rankgate.core.present.number_formats import UNDEFINED
 
 if TYPE_CHECKING:
-    from rankgate.measurement.stats.score_thresholds import Demand, Keep, QuestionScores, Subject
+    from rankgate.measurement.stats.score_thresholds import Demand, QuestionScores, Subject
+
+Keep = Literal["share", "one", "all"]
+"""What is kept of a question: a relevant document drawn at random, so that the share of questions is
+the mean share of documents; one of them at least; or all."""
+
+
+def format_threshold(value: float | None) -> str:
+    """All digits of a threshold, as a rounded one may keep no demand."""
+    return UNDEFINED if value is None else str(value)
+
 
 DEMANDS = Columns(
     "One row per system, slice, subject of a demand and threshold.",
@@ -24,7 +34,7 @@ DEMANDS = Columns(
     ),
     Column("floor", pl.Float64, "the smallest share that is demanded", ".1%", header="at\nleast"),
     Column("n", pl.Int64, "the number of questions", unit="questions"),
-    Column("threshold", pl.Float64, "the threshold; null where labels are missing", str, empty="–"),
+    Column("threshold", pl.Float64, "the threshold; null where labels are missing", format_threshold),
     Column("share", pl.Float64, "the share in these questions at the threshold", ".1%"),
     Column("low", pl.Float64, "the lower bound of the share in all questions", ".1%"),
     Column("high", pl.Float64, "the upper bound of the share in all questions", ".1%"),
@@ -35,10 +45,17 @@ DEMANDS = Columns(
     ),
 )
 
-KEPT_TEXTS: Mapping[Keep, str] = {
+KEPT: Mapping[Keep, str] = {
+    "share": "a relevant document of each question, drawn at random",
+    "one": "questions with one relevant document or more",
+    "all": "questions with all their relevant documents",
+}
+
+_TEXTS: Mapping[str, str] = {
+    "silent": "of the questions without an answer return nothing",
     "share": "of the relevant documents of a question are kept, on average",
-    "one": "of the questions keep one of their relevant documents or more",
-    "all": "of the questions keep all of their relevant documents",
+    "one": "of the questions with an answer keep a relevant document",
+    "all": "of the questions with an answer keep all relevant documents",
 }
 
 
@@ -48,18 +65,17 @@ def demand_text(subject: str, floor: float, keep: Keep) -> str:
     >>> demand_text("silent", 0.95, "share")
     'at least 95% of the questions without an answer return nothing'
     """
-    text = "of the questions without an answer return nothing" if subject == "silent" else KEPT_TEXTS[keep]
-    return f"at least {round(100 * floor, 10):g}% {text}"
+    return f"at least {round(100 * floor, 10):g}% {_TEXTS[keep if subject == 'kept' else subject]}"
 
 
 def choose_threshold(subject: Subject, demand: Demand, scores: QuestionScores) -> dict[str, Any]:
-    """The row of `DEMANDS` of the threshold that keeps a demand, with the labels that are missing."""
+    """The row of `DEMANDS` of the threshold that keeps a demand, or with the labels that are missing."""
     threshold = scores.choose(subject, demand)
     if threshold is not None:
         return check_threshold(subject, demand, scores, threshold) | {"status": "chosen"}
-    n = len(scores.shares(subject, 0.0))
-    missing = (demand.missing(np.ones(0)) or 0) - n
-    return _head(subject, demand, n) | {"status": "labels missing", "missing": missing}
+    n = len(scores.values(subject))
+    row = {"subject": subject, "floor": demand.floor, "n": n, "confidence": 1 - demand.alpha}
+    return row | {"threshold": None, "status": "labels missing", "missing": demand.missing(0, n)}
 
 
 def check_threshold(
@@ -74,17 +90,20 @@ def check_threshold(
         threshold: the threshold.
         tests: the number of tests that share the error of a fail.
     """
-    shares = scores.shares(subject, threshold)
-    row = _head(subject, demand, len(shares)) | {"threshold": threshold, "status": "inconclusive"}
-    if len(shares):
-        row["low"], row["high"] = demand.bounds(shares)
-        row["share"] = float(shares.mean())
-    if demand.is_kept(shares):
+    n, losses = len(scores.values(subject)), scores.losses(subject, threshold)
+    low, high = demand.bounds(losses, n) if n else (0.0, 1.0)
+    row = {
+        "subject": subject,
+        "floor": demand.floor,
+        "n": n,
+        "threshold": threshold,
+        "share": 1 - losses / n if n else None,
+        "low": low,
+        "high": high,
+        "confidence": 1 - demand.alpha,
+    }
+    if demand.is_kept(losses, n):
         return row | {"status": "pass"}
-    if len(shares) and replace(demand, alpha=demand.alpha / tests).bounds(shares)[1] < demand.floor:
+    if n and replace(demand, alpha=demand.alpha / tests).bounds(losses, n)[1] < demand.floor:
         return row | {"status": "fail"}
-    return row | {"missing": demand.missing(shares)}
-
-
-def _head(subject: Subject, demand: Demand, n: int) -> dict[str, Any]:
-    return {"subject": subject, "floor": demand.floor, "n": n, "confidence": 1 - demand.alpha}
+    return row | {"status": "inconclusive", "missing": demand.missing(losses, n)}

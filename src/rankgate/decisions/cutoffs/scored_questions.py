@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rankgate.data.run import Run
+    from rankgate.decisions.cutoffs.demands import Keep
     from rankgate.measurement.evaluation.scored_system import Scorer
-    from rankgate.measurement.stats.score_thresholds import Keep
 
 JUDGED, NAMED = "judged", "named"
 """The questions without an answer: judged ones without a relevant document; or also those that
@@ -104,34 +103,28 @@ class ScoredQuestions:
         _refuse_unfit(questions, scorer.qrels.name, run.name)
         return cls(run.name, questions, rows["score"].sort().to_numpy())
 
-    @cached_property
-    def answerable(self) -> pl.DataFrame:
-        """The questions with a relevant document, retrieved or not."""
-        return self.questions.filter("has_answer")
-
-    @cached_property
-    def unanswerable(self) -> pl.DataFrame:
-        """The questions without an answer that were asked."""
-        return self.questions.filter(~pl.col("has_answer"), "is_asked")
-
-    def scores(self, keep: Keep, slice_: str | None = None) -> QuestionScores:
+    def scores(self, keep: Keep, slice_: str | None = None, seed: int = 0) -> QuestionScores:
         """The scores that a threshold is chosen by, of all questions or of those of a slice.
 
         Of questions in one cluster the first by its id counts, as the others are no further evidence.
+
+        Args:
+            keep: what is kept of a question.
+            slice_: TAG=VALUE, or None.
+            seed: the seed of the documents that are drawn.
         """
         tag, _, value = (slice_ or "").partition("=")
         in_slice = pl.col(tag).cast(pl.String) == value if tag else pl.lit(value=True)
         cluster = pl.col("query_id").replace(read_clusters([self.questions]))
-        unanswerable, answerable = (
-            table.filter(in_slice).filter(cluster.is_first_distinct())
-            for table in (self.unanswerable, self.answerable.filter(pl.col("scores").list.len() > 0))
-        )
-        counts = answerable["scores"].list.len().to_numpy()
+        scores, draws = pl.col("scores"), np.random.default_rng(seed).random(len(self.questions))
+        position = (pl.lit(pl.Series(draws)) * scores.list.len()).floor().cast(pl.Int64)
+        kept_score = {"share": scores.list.get(position, null_on_oob=True), "one": scores.list.max()}
+        questions = self.questions.with_columns(score=kept_score.get(keep, scores.list.min()))
+        answerable = questions.filter("has_answer", pl.col("score").is_not_null(), in_slice)
+        unanswerable = questions.filter(~pl.col("has_answer"), "is_asked", in_slice)
         return QuestionScores(
-            unanswerable["top"].fill_null(-np.inf).to_numpy(),
-            answerable["scores"].explode().drop_nulls().to_numpy(),
-            np.repeat(np.arange(len(counts)), counts),
-            keep,
+            unanswerable.filter(cluster.is_first_distinct())["top"].fill_null(-np.inf).to_numpy(),
+            answerable.filter(cluster.is_first_distinct())["score"].to_numpy(),
         )
 
     @property

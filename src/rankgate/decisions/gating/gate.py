@@ -42,7 +42,7 @@ from rankgate.decisions.gating.policy_settings import ANSWERED
 from rankgate.decisions.gating.query_texts import with_query_texts
 from rankgate.decisions.gating.rule import Inputs, StateCounts
 from rankgate.decisions.gating.rules import RULES
-from rankgate.decisions.gating.rules.cutoff_rule import read_cutoff_scores
+from rankgate.decisions.gating.rules.cutoff_rule import read_scored_questions
 from rankgate.decisions.gating.saved import saved_baselines
 from rankgate.decisions.gating.saved.baseline_file import number_look
 from rankgate.decisions.gating.saved.saved_baselines import (
@@ -207,7 +207,7 @@ def gate(
         design=systems.designs[0] if sampled else None,
         judged=_count_judged(scorer, base),
         unanswered=_find_unanswered(base, scored_candidate),
-        cutoffs=read_cutoff_scores(rules.rules, scorer, run),
+        cutoffs=read_scored_questions(rules.rules, scorer, run),
     )
     result = with_list_totals(result, wholes, systems.lists.warnings_of() if systems.lists.metrics else ())
     verdict = with_query_texts(

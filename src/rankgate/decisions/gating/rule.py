@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from rankgate.decisions.comparison.design import Contrast, Design
     from rankgate.decisions.comparison.list_metrics import ListTotal, ResampledValue
     from rankgate.decisions.comparison.query_groups import QueryGroups
+    from rankgate.decisions.cutoffs.scored_questions import ScoredQuestions
     from rankgate.decisions.gating.kpi_evidence import KpiEvidence
     from rankgate.decisions.unjudged.hole_figures import DrawnValues
-    from rankgate.measurement.stats.score_thresholds import QuestionScores
     from rankgate.measurement.stats.weighted_means import PopulationEstimate
 
 
@@ -320,7 +320,7 @@ class Inputs:
     groups: QueryGroups | None = None
     judged: int | None = None
     unanswered: tuple[str, ...] = ()
-    cutoffs: Mapping[str, QuestionScores] = field(default_factory=dict)
+    cutoffs: Mapping[str, ScoredQuestions] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
