@@ -38,6 +38,7 @@ MADE = {
     "gate": (["gate", *TWO], "Rules: new against old"),
     "blindspots": (["blindspots", *TWO, "-m", "RR@10"], "What the metrics do not see"),
     "holes": (["holes", *TWO, "-m", "nDCG@10"], "What unjudged documents could change"),
+    "cutoff": (["cutoff", *TWO[:2]], "Where to cut off the score"),
     "reconcile": (["reconcile", *TWO[:2], "-m", "nDCG@10"], "nDCG@10 of old under all conventions"),
     "bridge": (
         ["reconcile", *TWO[:2], "-m", "nDCG@10", "--from", "trec", "--to", "esci"],

@@ -78,10 +78,10 @@ class ScoredQuestions:
             top=score.max(),
             spread=score.std(ddof=0),
             lead=score.max() - score.top_k(2).min(),
-            top_judged=(grade >= 0).filter(score == score.max()).count() > 0,
+            top_judged=(grade >= 0).filter(score == score.max()).any(),
             scores=score.filter(grade >= rel),
         )
-        grades = qrels.table.group_by("query_id").agg(relevant=(grade >= rel).sum())
+        grades = qrels.table.filter(grade >= 0).group_by("query_id").agg(relevant=(grade >= rel).sum())
         questions = pl.DataFrame([index.query_ids])
         for table in (grades, lists, run.queries, scorer.tags):
             if table is not None:
@@ -218,7 +218,7 @@ def _refuse_unfit(questions: pl.DataFrame, qrels: str, run: str) -> None:
     tops = questions["top"].drop_nulls()
     if len(tops) > 1 and tops.n_unique() == 1:
         problem = (
-            f"the highest score is {tops[0]:g} for all of {count_noun(len(tops), 'question')}: scores are "
+            f"the highest score is {tops[0]:g} for all {count_noun(len(tops), 'question')}: scores are "
             "ranks, or were scaled for each question; give the system's own scores."
         )
         raise InputError(problem, source=run, code="equal-scores")

@@ -11,7 +11,7 @@ that choosing the threshold by the same scores costs nothing, and equal scores m
 from __future__ import annotations
 
 from bisect import bisect_left
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_FLOOR, Context, Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -28,7 +28,8 @@ Subject = Literal["silent", "kept"]
 """What is demanded: questions without an answer that return nothing, or relevant documents kept."""
 
 _MOST = 1 << 30  # questions, more than which are not asked for
-_DIGITS = 17  # a float has no more
+_CONTEXTS = tuple(Context(prec=digits, rounding=ROUND_FLOOR) for digits in range(3, 18))
+"""The numbers of digits that a threshold may have; a float has no more."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class QuestionScores:
 
         >>> scores = QuestionScores(np.arange(60.0), np.arange(29.0))
         >>> scores.choose("silent", Demand(0.95)), scores.choose("kept", Demand(0.9))
-        (60.0, 0.0)
+        (59.1, 0.0)
         """
         scores = np.sort(self.values(subject))
         losses = demand.allowed_losses(len(scores))
@@ -131,14 +132,20 @@ class QuestionScores:
             return None
         is_silent = subject == "silent"
         end = scores[-1 - losses] if is_silent else scores[losses]
-        return self.threshold(int(np.searchsorted(self.ends, end)) - (not is_silent))
+        return self.threshold(int(np.searchsorted(self.ends, end)) - (not is_silent), above=is_silent)
 
-    def threshold(self, gap: int) -> float:
-        """The number with the fewest digits above an end and at most the next one."""
+    def threshold(self, gap: int, *, above: bool = False) -> float:
+        """A number of few digits above an end and at most the next one.
+
+        Args:
+            gap: the position of the end.
+            above: True for one near the end, else it is near the next one.
+        """
         low, high = (float(end) for end in self.ends[gap : gap + 2])
-        number, rounding = (high, ROUND_FLOOR) if np.isfinite(high) else (low, ROUND_CEILING)
+        is_upward = (above and np.isfinite(low)) or not np.isfinite(high)
         numbers = (
-            float(Context(prec=digits, rounding=rounding).create_decimal(Decimal(number)))
-            for digits in range(1, _DIGITS + 1)
+            float(context.next_plus(Decimal(low)) if is_upward else context.create_decimal(Decimal(high)))
+            for context in _CONTEXTS
         )
-        return next((number for number in numbers if low < number <= high), float(np.nextafter(low, high)))
+        end = high if np.isfinite(high) else float(np.nextafter(low, high))
+        return next((number for number in numbers if low < number <= high), end)
