@@ -38,7 +38,7 @@ def cutoff_command(
     \b
     rankgate cutoff qrels.txt dense.run
     rankgate cutoff qrels.txt dense.run --silent 0.98 --kept 0.8 --threshold 0.25
-    rankgate cutoff qrels.txt dense.run --tags queries.csv --no-answer answerable=no --slice intent
+    rankgate cutoff qrels.txt dense.run --tags tags.csv --slice intent
     """
     with TerminalProgress(len(runs)):
         result = cutoff(collection, runs, **settings)

@@ -341,7 +341,7 @@ def make_tools(folder: Folder) -> list[Tool]:
         tool(explain, collection, "run", "query", "metric", "convention"),
         tool(reconcile, collection, "run", "metric", "value"),
         tool(holes, collection, "baseline", "candidate", "metrics"),
-        tool(cutoff, collection, "runs", "silent", "kept", "keep", "no_answer", "threshold", "slices"),
+        tool(cutoff, collection, "runs", "keep", "no_answer", "threshold"),
         tool(blindspots, collection, "baseline", "candidate", "metrics"),
         tool(rank_similarity, "first", "second", "others"),
         tool(validate, "files", "against", "golden"),
