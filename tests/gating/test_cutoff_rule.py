@@ -23,8 +23,12 @@ def outcome(rule, candidate=RUN, collection=QRELS):
 
 def test_a_threshold_that_keeps_both_demands_passes():
     result = outcome("threshold = 0.5\nsilent = 0.95\nkept = 0.9")
-    assert (result.status, result.n) == ("pass", 80)
+    assert (result.status, result.n) == ("pass", 60)
     assert "95%" in result.reason
+    assert "90%" in result.reason
+    none = outcome("threshold = 0.5\nsilent = 0.95", collection={q: g for q, g in QRELS.items() if "r" in g})
+    assert (none.status, none.n) == ("inconclusive", 0)
+    assert "judge about 59 more" in none.next
 
 
 @pytest.mark.parametrize(

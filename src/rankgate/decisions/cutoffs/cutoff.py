@@ -24,7 +24,6 @@ from rankgate.data.foreign_frames import named_runs
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.cutoffs.demands import (
     DEMANDS,
-    KEPT,
     Keep,
     check_threshold,
     choose_threshold,
@@ -124,10 +123,11 @@ class CutoffAnalysis(Result):
         ),
         Sentence(
             "A document is shown if its score is at least the threshold. silent: questions without an answer "
-            "({no_answer}) that return nothing. kept ({keep}): {keep_text}, of those retrieved. Each bound "
-            "has a confidence of {level:.1%} and holds for every distribution of scores, if questions are "
-            "drawn independently from those that matter. Each demand of each system has its own error; the "
-            "slices of a tag share it (Bonferroni)."
+            "({no_answer}) that return nothing. kept: questions that keep relevant documents that were "
+            "retrieved ({keep}; share draws one of each question). Each bound has a confidence of {level:.1%}. "
+            "It holds for every distribution of scores, if questions are drawn independently from those "
+            "that matter. Each demand of each system has its own error; the slices of a tag share it "
+            "(Bonferroni)."
         ),
         View("curve", "what each threshold costs", keys=2, varying=("system",)),
         Sentence(
@@ -147,11 +147,6 @@ class CutoffAnalysis(Result):
             "without an answer has 0."
         ),
     )
-
-    @property
-    def keep_text(self) -> str:
-        """What a question keeps."""
-        return KEPT[self.keep]
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -300,7 +295,7 @@ def _curve(
         row: dict[str, Any] = {"system": system.name, "threshold": threshold}
         for subject, demand in demands.items():
             checked = check_threshold(subject, demand, scores, threshold)
-            row |= {subject: checked["share"], f"{subject}_low": checked["low"]}
+            row |= {subject: checked.get("share"), f"{subject}_low": checked.get("low")}
         hidden = np.searchsorted(system.document_scores, threshold)
         row["shown"] = (len(system.document_scores) - hidden) / asked
         rows.append(row)

@@ -45,12 +45,6 @@ DEMANDS = Columns(
     ),
 )
 
-KEPT: Mapping[Keep, str] = {
-    "share": "a relevant document of each question, drawn at random",
-    "one": "questions with one relevant document or more",
-    "all": "questions with all their relevant documents",
-}
-
 _TEXTS: Mapping[str, str] = {
     "silent": "of the questions without an answer return nothing",
     "share": "of the relevant documents of a question are kept, on average",
@@ -71,15 +65,12 @@ def demand_text(subject: str, floor: float, keep: Keep) -> str:
 def choose_threshold(subject: Subject, demand: Demand, scores: QuestionScores) -> dict[str, Any]:
     """The row of `DEMANDS` of the threshold that keeps a demand, or with the labels that are missing."""
     threshold = scores.choose(subject, demand)
-    if threshold is not None:
-        return check_threshold(subject, demand, scores, threshold) | {"status": "chosen"}
-    n = len(scores.values(subject))
-    row = {"subject": subject, "floor": demand.floor, "n": n, "confidence": 1 - demand.alpha}
-    return row | {"threshold": None, "status": "labels missing", "missing": demand.missing(0, n)}
+    row = check_threshold(subject, demand, scores, threshold)
+    return row | {"status": "labels missing" if threshold is None else "chosen"}
 
 
 def check_threshold(
-    subject: Subject, demand: Demand, scores: QuestionScores, threshold: float, tests: int = 1
+    subject: Subject, demand: Demand, scores: QuestionScores, threshold: float | None, tests: int = 1
 ) -> dict[str, Any]:
     """The row of `DEMANDS` of a threshold that was stated before these questions were seen.
 
@@ -87,21 +78,21 @@ def check_threshold(
         subject: silent or kept.
         demand: the demand.
         scores: the scores of questions.
-        threshold: the threshold.
+        threshold: the threshold; None where there are too few questions for one.
         tests: the number of tests that share the error of a fail.
     """
-    n, losses = len(scores.values(subject)), scores.losses(subject, threshold)
-    low, high = demand.bounds(losses, n) if n else (0.0, 1.0)
-    row = {
+    n = len(scores.values(subject))
+    losses = 0 if threshold is None else scores.losses(subject, threshold)
+    row: dict[str, Any] = {
         "subject": subject,
         "floor": demand.floor,
         "n": n,
         "threshold": threshold,
-        "share": 1 - losses / n if n else None,
-        "low": low,
-        "high": high,
         "confidence": 1 - demand.alpha,
     }
+    if n and threshold is not None:
+        row["low"], row["high"] = demand.bounds(losses, n)
+        row["share"] = 1 - losses / n
     if demand.is_kept(losses, n):
         return row | {"status": "pass"}
     if n and replace(demand, alpha=demand.alpha / tests).bounds(losses, n)[1] < demand.floor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import Parameter, Range
 from rankgate.decisions.cutoffs.demands import check_threshold, demand_text
@@ -12,12 +12,13 @@ from rankgate.decisions.gating.rule import Outcome, RuleKind
 from rankgate.measurement.stats.score_thresholds import Demand, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from rankgate.data.run import Run
-    from rankgate.decisions.gating.rule import Evidence, Rule
+    from rankgate.decisions.gating.rule import Evidence, Rule, Status
     from rankgate.measurement.evaluation.scored_system import Scorer
 
+_STATUSES: tuple[Status, ...] = ("fail", "inconclusive", "pass")
 _SUBJECTS: tuple[Subject, ...] = ("silent", "kept")
 _KINDS = {"silent": "questions without an answer", "kept": "questions with a relevant document"}
 
@@ -44,26 +45,33 @@ def decide_cutoff(rule: Rule, evidence: Evidence) -> Outcome:
     terms, threshold = evidence.terms, rule["threshold"]
     scores = evidence.inputs.cutoffs[rule.id].scores(rule["keep"], rule.slice, terms.seed)
     subjects = [subject for subject in _SUBJECTS if rule[subject] is not None]
-    tests, outcomes = terms.tests * len(subjects), []
-    for subject in subjects:
-        row = check_threshold(subject, Demand(rule[subject], terms.alpha), scores, threshold, tests)
-        shares = f"{percent(row['share'])} " if row["n"] else ""
-        slice_label = f" for {rule.slice}" if rule.slice else ""
-        bounds = f"(bounds {percent(row['low'], row['floor'])} and {percent(row['high'], row['floor'])})"
-        reason = (
-            f"{demand_text(subject, row['floor'], rule['keep'])}{slice_label}: "
-            f"{shares}{bounds} at {threshold:g}, by {row['n']:,} {_KINDS[subject]}"
-        )
-        advice = {
-            "pass": "",
-            "fail": f"{'raise' if subject == 'silent' else 'lower'} the threshold (rankgate cutoff)",
-            "inconclusive": f"judge about {row['missing']:,} more {_KINDS[subject]}"
-            if row.get("missing")
-            else "take another threshold (rankgate cutoff)",
-        }[row["status"]]
-        outcomes.append(Outcome(row["status"], reason, advice, n=row["n"]))
-    order = ("fail", "inconclusive", "pass")
-    return min(outcomes, key=lambda outcome: order.index(outcome.status))
+    tests = terms.tests * len(subjects)
+    rows = [
+        check_threshold(subject, Demand(rule[subject], terms.alpha), scores, threshold, tests)
+        for subject in subjects
+    ]
+    status = next(name for name in _STATUSES if any(row["status"] == name for row in rows))
+    rows = [row for row in rows if row["status"] == status]
+    slice_label = f" for {rule.slice}" if rule.slice else ""
+    reasons = [
+        f"{demand_text(row['subject'], row['floor'], rule['keep'])}{slice_label}: {_figures_text(row)}"
+        for row in rows
+    ]
+    kind, missing = _KINDS[rows[0]["subject"]], rows[0].get("missing")
+    advice = {
+        "pass": "",
+        "fail": f"{'raise' if rows[0]['subject'] == 'silent' else 'lower'} the threshold (rankgate cutoff)",
+        "inconclusive": f"judge about {missing:,} more {kind}" if missing else "take another threshold",
+    }
+    return Outcome(status, "; ".join(reasons), advice[status], n=min(row["n"] for row in rows))
+
+
+def _figures_text(row: Mapping[str, Any]) -> str:
+    kind = _KINDS[row["subject"]]
+    if not row["n"]:
+        return f"there are no {kind}"
+    share, low, high = (percent(row[name], row["floor"]) for name in ("share", "low", "high"))
+    return f"{share} (bounds {low} and {high}) at {row['threshold']:g}, by {row['n']:,} {kind}"
 
 
 CUTOFF_RULE = RuleKind(
