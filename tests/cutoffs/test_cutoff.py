@@ -137,6 +137,8 @@ def test_documents_that_were_pooled_and_not_judged_make_no_question_judged():
     tops = {query: {**row, "y": 50.0 + i} for i, (query, row) in enumerate(RUN.items())}
     notices = {notice.code: notice.text for notice in rankgate.cutoff({**ANSWERED, **unjudged}, tops).notices}
     assert "100" in notices["unjudged-tops"]
+    complete = rankgate.Collection({**ANSWERED, **unjudged}, selection="complete")
+    assert "unjudged-tops" not in {notice.code for notice in rankgate.cutoff(complete, tops).notices}
 
 
 def test_what_a_threshold_cannot_change_is_said():

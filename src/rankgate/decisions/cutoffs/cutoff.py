@@ -124,7 +124,7 @@ class CutoffAnalysis(Result):
         Sentence(
             "A document is shown if its score is at least the threshold. silent: questions without an answer "
             "({no_answer}) that return nothing. kept: questions that keep relevant documents that were "
-            "retrieved ({keep}; share draws one of each question). Each bound has a confidence of {level:.1%}. "
+            "retrieved ({keep}; share draws one of each question). Each bound has confidence {level:.1%}. "
             "It holds for every distribution of scores, if questions are drawn independently from those "
             "that matter. Each demand of each system has its own error; the slices of a tag share it "
             "(Bonferroni)."
@@ -158,15 +158,15 @@ class CutoffAnalysis(Result):
     def _sentence(self, rows: Sequence[Mapping[str, Any]]) -> str:
         texts = []
         for row in rows:
-            text = demand_text(row["subject"], row["floor"], self.keep)
-            start = "from" if row["subject"] == "silent" else "up to"
+            text, is_silent = demand_text(row["subject"], row["floor"], self.keep), row["subject"] == "silent"
             if row["threshold"] is None:
-                kind = "without an answer" if row["subject"] == "silent" else "with a relevant document"
-                text, start = (
-                    f"{count_noun(row['missing'], 'more question')} {kind} to show that {text}",
-                    "judge",
+                kind = "without an answer" if is_silent else "with a relevant document"
+                texts.append(
+                    f"judge {count_noun(row['missing'], 'more question')} {kind} to show that {text}"
                 )
-            texts.append(f"{start} {row['threshold'] or ''} {text}".replace("  ", " "))
+            else:
+                location = f"from {row['threshold']} on" if is_silent else f"up to {row['threshold']}"
+                texts.append(f"{location}, {text}")
         silent, kept = (row["threshold"] for row in rows)
         if silent is not None and kept is not None:
             is_possible = silent <= kept

@@ -74,11 +74,12 @@ class ScoredQuestions:
         _refuse_distances(ranked)
         rows = top_rows_with_scores(ranked, index, replace(scorer.how, depth=None, judged_only=False), None)
         score, grade = pl.col("score"), pl.col("grade")
+        is_complete = scorer.collection.selection == "complete"  # so that unjudged documents are no answer
         lists = rows.group_by("query_id").agg(
             top=score.max(),
             spread=score.std(ddof=0),
             lead=score.max() - score.top_k(2).min(),
-            top_judged=(grade >= 0).filter(score == score.max()).any(),
+            top_judged=(grade >= 0).filter(score == score.max()).any() | is_complete,
             scores=score.filter(grade >= rel),
         )
         grades = qrels.table.filter(grade >= 0).group_by("query_id").agg(relevant=(grade >= rel).sum())
