@@ -220,6 +220,15 @@ def test_judgments_and_metrics_that_do_not_fit_are_refused():
         rankgate.cutoff(QRELS, RUN, test=rankgate.Test("bootstrap"))
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [{"silent": 1.5}, {"silent": 0}, {"kept": float("nan")}, {"keep": "most"}, {"threshold": float("inf")}],
+)
+def test_options_out_of_their_range_are_refused(wrong):
+    with raises("out-of-range", UsageError):
+        rankgate.cutoff(QRELS, RUN, **wrong)
+
+
 def test_the_level_is_that_of_the_test():
     analysis = rankgate.cutoff(QRELS, RUN, silent=0.99, test=rankgate.Test(level=0.99))
     (row,) = demands(analysis, subject="silent").to_dicts()

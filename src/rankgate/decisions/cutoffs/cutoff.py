@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare import Range
+from rankgate.core.declare import Range, declared_parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
@@ -212,13 +212,18 @@ def cutoff(
 
     Raises:
         InputError: data that cannot be read, with file and line; scores that no threshold can cut.
-        UsageError: unknown names; a metric that is not between 0 and 1.
+        UsageError: unknown names; a number out of its range; a metric that is not between 0 and 1.
 
     >>> qrels = {f"q{i}": {"a": int(i < 40)} for i in range(100)}
     >>> run = {query: {"a": 0.7 + 0.2 * grades["a"]} for query, grades in qrels.items()}
     >>> cutoff(qrels, {"dense": run}).demands.select("subject", "n", "threshold").rows()
     [('silent', 60, 0.8), ('kept', 40, 0.8)]
     """
+    for name, value in {"silent": silent, "kept": kept, "keep": keep, "threshold": threshold}.items():
+        try:
+            declared_parameter(cutoff, name).read(value)
+        except ValueError as error:
+            raise UsageError(f"{name} = {value!r}: {error}", code="out-of-range") from None
     collection, test = Collection.of(collection), (test or Test()).only("cutoff", "level", "seed")
     scorer = Scorer.from_metrics(collection, metric, convention, depth=1, slices=slices)
     ((label, scored_metric),) = scorer.metrics
