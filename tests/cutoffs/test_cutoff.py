@@ -96,6 +96,16 @@ def test_slices_share_the_error_and_change_nothing_else():
         rankgate.cutoff(collection, RUN, slices=["colour"])
 
 
+def test_tags_may_have_any_name():
+    names = ["value", "top", "state", "scores", "has_answer", "score", "relevant", "cluster_of"]
+    tags = TAGS.with_columns(pl.col("intent").alias(name) for name in names)
+    plain = rankgate.cutoff(rankgate.Collection(QRELS, tags=TAGS), RUN, slices=["intent"])
+    tagged = rankgate.cutoff(rankgate.Collection(QRELS, tags=tags), RUN, slices=["has_answer"])
+    assert tagged.demands.drop("slice").equals(plain.demands.drop("slice"))
+    assert tagged.abstention.equals(plain.abstention)
+    assert tagged.curve.equals(plain.curve)
+
+
 def test_a_stated_threshold_is_checked():
     analysis = rankgate.cutoff(QRELS, RUN, threshold=0.0)
     status = dict(analysis.demands.filter(threshold=0.0).select("subject", "status").iter_rows())
@@ -216,6 +226,8 @@ def test_judgments_and_metrics_that_do_not_fit_are_refused():
         rankgate.cutoff(QRELS, RUN, "DCG@10")
     with raises("conflicting-options", UsageError):
         rankgate.cutoff(rankgate.Collection(QRELS, sample="random"), RUN)
+    with raises("missing-input", UsageError):
+        rankgate.cutoff(QRELS, [])
     with raises("unused-option", UsageError):
         rankgate.cutoff(QRELS, RUN, test=rankgate.Test("bootstrap"))
 

@@ -225,7 +225,7 @@ def cutoff(
         except ValueError as error:
             raise UsageError(f"{name} = {value!r}: {error}", code="out-of-range") from None
     collection, test = Collection.of(collection), (test or Test()).only("cutoff", "level", "seed")
-    scorer = Scorer.from_metrics(collection, metric, convention, depth=1, slices=slices)
+    scorer = Scorer.from_metrics(collection, [metric], convention, depth=1, slices=slices)
     ((label, scored_metric),) = scorer.metrics
     if (scored_metric.low, scored_metric.high) != (0, 1) or not scored_metric.higher_is_better:
         problem = f"{label}: take a metric between 0 and 1 of which more is better, such as nDCG@10."
@@ -234,6 +234,8 @@ def cutoff(
     demands: Mapping[Subject, Demand] = {"silent": Demand(silent, alpha), "kept": Demand(kept, alpha)}
     sources = named_runs(runs, collection.doc_field)
     inputs = [collection.run(run, name) for name, run in sources]
+    if not inputs:
+        raise UsageError("there is no run; give one or more.", code="missing-input")
     names = distinct_names([run.name for run in inputs], [run for _, run in sources])
     rows, curves, abstention = [], [], []
     notices: list[Notice] = []
@@ -278,10 +280,10 @@ def _slices(system: ScoredQuestions, tags: Sequence[str]) -> list[tuple[str | No
     """
     slices: list[tuple[str | None, float]] = [(None, 1.0)]
     for tag in tags:
-        if tag not in system.questions.columns:
+        if tag not in system.tags.columns:
             raise UsageError(f"unknown tag {tag!r}; state tags with --tags.", code="unknown-tag")
-        counted = system.questions.filter(pl.col("has_answer").is_not_null())
-        values = sort_values(counted[tag].cast(pl.String).drop_nulls().unique())
+        counted = system.tags[tag].filter(system.questions["has_answer"].is_not_null())
+        values = sort_values(counted.cast(pl.String).drop_nulls().unique())
         slices += [(f"{tag}={value}", 1 / len(values)) for value in values]
     return slices
 

@@ -41,12 +41,14 @@ class ScoredQuestions:
         questions: a row for each question, by id: ``has_answer`` (null for a question that counts as
             neither), ``is_asked``, ``relevant`` (the number of relevant documents), ``scores`` (those
             of them that were retrieved), ``top``, ``spread`` and ``lead`` (the highest score of any
-            document, the standard deviation, the lead over the second one), ``top_judged``, tags.
+            document, the standard deviation, the lead over the second one), ``top_judged``.
+        tags: the tags of the same questions, in the same order.
         document_scores: the scores of all documents of these questions, in order.
     """
 
     name: str
     questions: pl.DataFrame
+    tags: pl.DataFrame
     document_scores: NDArray[np.float64]
 
     @classmethod
@@ -83,26 +85,23 @@ class ScoredQuestions:
             scores=score.filter(grade >= rel),
         )
         grades = qrels.table.filter(grade >= 0).group_by("query_id").agg(relevant=(grade >= rel).sum())
-        questions = pl.DataFrame([index.query_ids])
-        for table in (grades, lists, run.queries, scorer.tags):
-            if table is not None:
-                columns = [
-                    name for name in table.columns if name == "query_id" or name not in questions.columns
-                ]
-                questions = questions.join(
-                    table.select(columns), "query_id", how="left", maintain_order="left"
-                )
-        if "state" not in questions.columns:
-            questions = questions.with_columns(state=pl.lit("not_run"))
+        questions = tags = pl.DataFrame([index.query_ids])
+        for table in (grades, lists):
+            questions = questions.join(table, "query_id", how="left", maintain_order="left")
+        for source in (run.queries, scorer.tags):
+            if source is not None:
+                names = [name for name in source.columns if name == "query_id" or name not in tags.columns]
+                tags = tags.join(source.select(names), "query_id", how="left", maintain_order="left")
+        states = tags["state"] if run.queries is not None else pl.Series(["not_run"])
         relevant = pl.col("relevant")
         is_without = {JUDGED: relevant == 0, NAMED: relevant.fill_null(0) == 0}
         is_declared = is_without.get(no_answer, pl.col("query_id").is_in(declared)).fill_null(value=False)
         questions = questions.with_columns(
-            is_asked=pl.col("top").is_not_null() | pl.col("state").is_in(["ok", "zero"]),
+            is_asked=pl.col("top").is_not_null() | states.is_in(["ok", "zero"]),
             has_answer=pl.when(is_declared).then(statement=False).when(relevant > 0).then(statement=True),
         )
         _refuse_unfit(questions, scorer.qrels.name, run.name)
-        return cls(run.name, questions, rows["score"].sort().to_numpy())
+        return cls(run.name, questions, tags, rows["score"].sort().to_numpy())
 
     def scores(self, keep: Keep, slice_: str | None = None, seed: int = 0) -> QuestionScores:
         """The scores that a threshold is chosen by, of all questions or of those of a slice.
@@ -115,18 +114,19 @@ class ScoredQuestions:
             seed: the seed of the documents that are drawn.
         """
         tag, _, value = (slice_ or "").partition("=")
-        in_slice = pl.col(tag).cast(pl.String) == value if tag else pl.lit(value=True)
-        cluster = pl.col("query_id").replace(read_clusters([self.questions]))
         scores, draws = pl.col("scores"), np.random.default_rng(seed).random(len(self.questions))
         position = (pl.lit(pl.Series(draws)) * scores.list.len()).floor().cast(pl.Int64)
         kept_score = {"share": scores.list.get(position, null_on_oob=True), "one": scores.list.max()}
-        questions = self.questions.with_columns(score=kept_score.get(keep, scores.list.min()))
-        answerable = questions.filter("has_answer", pl.col("score").is_not_null(), in_slice)
-        unanswerable = questions.filter(~pl.col("has_answer"), "is_asked", in_slice)
-        return QuestionScores(
-            unanswerable.filter(cluster.is_first_distinct())["top"].fill_null(-np.inf).to_numpy(),
-            answerable.filter(cluster.is_first_distinct())["score"].to_numpy(),
+        questions = self.questions.with_columns(
+            score=kept_score.get(keep, scores.list.min()),
+            cluster=pl.col("query_id").replace(read_clusters([self.tags])),
+        ).filter(self.tags[tag].cast(pl.String) == value if tag else True)
+        answerable = questions.filter("has_answer", pl.col("score").is_not_null())
+        unanswerable = questions.filter(~pl.col("has_answer"), "is_asked")
+        tops, relevant = (
+            table.unique("cluster", keep="first", maintain_order=True) for table in (unanswerable, answerable)
         )
+        return QuestionScores(tops["top"].fill_null(-np.inf).to_numpy(), relevant["score"].to_numpy())
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -138,7 +138,7 @@ class ScoredQuestions:
             "neither": has_answer.is_null().sum(),
             "unjudged-tops": (~has_answer & ~pl.col("top_judged")).sum(),
         }
-        clusters = read_clusters([self.questions])
+        clusters = read_clusters([self.tags])
         (numbers,) = self.questions.select(**counts).to_dicts()
         numbers["clusters"] = len(clusters) - len({*clusters.values()})
         return tuple(
