@@ -95,6 +95,9 @@ What does not hold, in short:
   [unequal weights](#queries-of-unequal-weights). Draw queries by traffic.
 - Copies of queries count as one query only if a column `cluster` or their texts identify them as
   copies: [copies of queries](#copies-of-queries).
+- Thresholds of `cutoff` hold for questions that are drawn independently. Where each question has five
+  copies that count as independent, 12.8 % of the thresholds break their promise instead of 5 %:
+  [thresholds of scores](#thresholds-of-scores).
 - `--predicted` holds only for a model that has not seen people's judgments of these queries. Checks
   do not find a model whose other grades are distributed as people's: with a false statement up to
   85 % of equal systems get an interval without 0. The gate passes only on judgments that are

@@ -42,6 +42,7 @@ _HOMES = {
     "rankgate.decisions.comparison.data_sets": ["DataSetComparison"],
     "rankgate.decisions.comparison.inference": ["Test"],
     "rankgate.decisions.comparison.reported_systems": ["read_scores"],
+    "rankgate.decisions.cutoffs.cutoff": ["CutoffAnalysis", "cutoff"],
     "rankgate.decisions.gating.gate": ["gate"],
     "rankgate.decisions.gating.policy": ["Policy", "read as read_policy"],
     "rankgate.decisions.gating.self_check": ["self_check"],

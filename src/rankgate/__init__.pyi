@@ -31,6 +31,8 @@ from rankgate.decisions.comparison.comparison import Comparisons as Comparisons
 from rankgate.decisions.comparison.data_sets import DataSetComparison as DataSetComparison
 from rankgate.decisions.comparison.inference import Test as Test
 from rankgate.decisions.comparison.reported_systems import read_scores as read_scores
+from rankgate.decisions.cutoffs.cutoff import CutoffAnalysis as CutoffAnalysis
+from rankgate.decisions.cutoffs.cutoff import cutoff as cutoff
 from rankgate.decisions.gating.gate import gate as gate
 from rankgate.decisions.gating.policy import Policy as Policy
 from rankgate.decisions.gating.policy import read as read_policy
@@ -133,6 +135,7 @@ __all__ = [
     "Convention",
     "Conventions",
     "Conversion",
+    "CutoffAnalysis",
     "DataSetComparison",
     "Descriptions",
     "EngineComparison",
@@ -199,6 +202,7 @@ __all__ = [
     "convention",
     "conventions",
     "convert",
+    "cutoff",
     "describe",
     "draw_gold",
     "evaluate",

@@ -256,7 +256,7 @@ def test_options_of_a_test_come_from_one_declaration(name):
 @pytest.mark.parametrize(
     "name",
     [
-        *("eval", "compare", "gate", "scorecard", "reconcile", "plot", "explain", "holes"),
+        *("eval", "compare", "gate", "scorecard", "reconcile", "plot", "explain", "holes", "cutoff"),
         *("blindspots", "total-error", "stages", "advise", "next", "reusability"),
         *("rank-similarity", "report"),
     ],

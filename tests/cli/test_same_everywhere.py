@@ -21,6 +21,7 @@ from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
+from rankgate.decisions.cutoffs.cutoff import cutoff
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.cli import rankgate as program
 from rankgate.interface.mcp.mcp_tools import make_tools, open_folder
@@ -46,6 +47,7 @@ VERBS = {
     "explain": (explain, ("explain-value",)),
     "reconcile": (reconcile, ()),
     "holes": (holes, ()),
+    "cutoff": (cutoff, ()),
     "blindspots": (blindspots, ()),
     "rank-similarity": (rank_similarity, ()),
     "validate": (validate, ()),
@@ -82,6 +84,8 @@ LEFT_OUT = {
             *("gate.redraws", "explain.depth", "describe.cutoff", "validate.scale"),
             *("reconcile.from_", "reconcile.to", "reconcile.conventions"),
             *("holes.convention", "holes.test", "holes.depth", "holes.draws"),
+            *("cutoff.metric", "cutoff.convention", "cutoff.silent", "cutoff.kept"),
+            *("cutoff.slices", "cutoff.rel", "cutoff.test"),
             *("blindspots.convention", "blindspots.depth", "blindspots.page"),
             *("rank_similarity.p", "rank_similarity.ties", "rank_similarity.depth"),
             *("rank_similarity.collection", "rank_similarity.metrics"),

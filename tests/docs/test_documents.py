@@ -59,7 +59,14 @@ def test_the_public_names_are_these():
         "Conventions",
         "Conversion",
     ]
-    results += ["DataSetComparison", "Descriptions", "EngineComparison", "Explanation", "Finding"]
+    results += [
+        "CutoffAnalysis",
+        "DataSetComparison",
+        "Descriptions",
+        "EngineComparison",
+        "Explanation",
+        "Finding",
+    ]
     results += [
         "Fusion",
         "FusionLearning",
@@ -89,7 +96,7 @@ def test_the_public_names_are_these():
     results += ["Validation", "Verdict"]
     verbs = ["admit", "admit_plan", "advise", "agree", "annotate", "attribute", "audit", "blindspots"]
     verbs += ["check_engine", "check_gold", "collect", "compare", "compare_engines", "convention"]
-    verbs += ["conventions", "convert", "describe", "draw_gold", "evaluate", "explain"]
+    verbs += ["conventions", "convert", "cutoff", "describe", "draw_gold", "evaluate", "explain"]
     verbs += ["from_arrays", "fuse", "gate", "history", "holes", "metric", "plot", "pool"]
     verbs += [
         "progress",

@@ -81,6 +81,7 @@ def test_verbs_answer_with_figures_and_text(place):
         ("explain", {"qrels": "qrels.txt", "run": "old.run", "query": "q1", "metric": "RR"}),
         ("reconcile", {"qrels": "qrels.txt", "run": "old.run", "metric": "nDCG@10"}),
         ("holes", FILES),
+        ("cutoff", {"qrels": "qrels.txt", "runs": ["old.run"]}),
         ("blindspots", FILES),
         ("rank_similarity", {"first": "old.run", "second": "new.run"}),
         ("validate", {"files": ["old.run"], "against": "qrels.txt"}),

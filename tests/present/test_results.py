@@ -193,6 +193,17 @@ def made(folder, ratings):
         "settlement": lambda: rankgate.settle(rankgate.Collection(predicted=QRELS), OLD, NEW),
         "total_error": lambda: rankgate.total_error([QRELS, QRELS], OLD, NEW, ["nDCG@10"]),
         "holes": lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@10"]),
+        "cutoff": lambda: rankgate.cutoff(
+            {**QRELS, **{f"{query}?": {"u": 0} for query in QRELS}},
+            {
+                "<script>": {
+                    f"{query}{mark}": {"a": i + len(mark), "u": i / 2}
+                    for i, query in enumerate(QRELS)
+                    for mark in ("", "?")
+                }
+            },
+            threshold=3,
+        ),
         "stages": lambda: rankgate.stages(QRELS, RUNS),
         "scorecard": lambda: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
         "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),

@@ -158,6 +158,7 @@ def verbs(folder):
         "check_gold": lambda: rankgate.check_gold(qrels, ratings),
         "pool": lambda: rankgate.pool([old, new], rankgate.PoolDesign(depth=3), blind=True),
         "reusability": lambda: rankgate.reusability(qrels, named, METRICS, depth=3),
+        "cutoff": lambda: rankgate.cutoff(qrels, named),
         "holes": lambda: rankgate.holes(qrels, old, new, METRICS[:1]),
         "split": lambda: rankgate.split(log, rankgate.SplitPlan("global"), negatives=5),
         "scorecard": lambda: rankgate.scorecard(qrels, named, resamples=50),

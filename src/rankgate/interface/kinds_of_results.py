@@ -27,6 +27,7 @@ CLASSES = {
     "conventions": "measurement.evaluation.convention_details:Conventions",
     "conversion": "data.files.conversion:Conversion",
     "counterfactual_replay": "online.off_policy.counterfactual_replay:CounterfactualReplay",
+    "cutoff": "decisions.cutoffs.cutoff:CutoffAnalysis",
     "data_set_comparison": "decisions.comparison.data_sets:DataSetComparison",
     "description": "measurement.description.description:Descriptions",
     "diagnosis": "online.events.diagnosis:Diagnosis",

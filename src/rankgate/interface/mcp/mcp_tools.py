@@ -30,6 +30,7 @@ from rankgate.decisions.advice.advise import advise
 from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.cutoffs.cutoff import cutoff
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy_keys import policy_keys
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
@@ -340,6 +341,7 @@ def make_tools(folder: Folder) -> list[Tool]:
         tool(explain, collection, "run", "query", "metric", "convention"),
         tool(reconcile, collection, "run", "metric", "value"),
         tool(holes, collection, "baseline", "candidate", "metrics"),
+        tool(cutoff, collection, "runs", "keep", "no_answer", "threshold"),
         tool(blindspots, collection, "baseline", "candidate", "metrics"),
         tool(rank_similarity, "first", "second", "others"),
         tool(validate, "files", "against", "golden"),

@@ -79,6 +79,7 @@ CHART_KINDS = (
     ChartKind("precision-recall", "precision against recall", "recall"),
     ChartKind("power", "detectable difference by number of queries", "comparison"),
     ChartKind("holes", "what unjudged documents could change", "hidden"),
+    ChartKind("cutoff", "what a threshold of the score keeps", "thresholds"),
     ChartKind("calibration", "predicted against observed sign changes", "calibration"),
     ChartKind("agreement", "agreement of each pair of raters", "agreed"),
     ChartKind("admission", "a judge's grades against people's grades", "admitted"),
