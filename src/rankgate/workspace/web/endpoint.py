@@ -21,6 +21,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present import csv_form
 from rankgate.workspace.web import security
 from rankgate.workspace.web.navigation import make_menu
+from rankgate.workspace.web.pages.step_pages import following_step
 from rankgate.workspace.web.rendering import render_template, to_json
 from rankgate.workspace.web.replies import (
     ActionReply,
@@ -298,6 +299,9 @@ class Endpoint:
     def _values(self, request: Request, identity: Identity, record_group: str = "") -> dict[str, Any]:
         """The values available in every template."""
         done_route = self.routes.get(request.query_params.get("done", ""))
+        following = None
+        if done_route and done_route.does_step and (identity.role or "") in done_route.needs:
+            following = following_step(WebRequest(self.config, self.cache, identity, request.path_params))
         return {
             "base": self.config.base,
             "routes": self.routes,
@@ -309,6 +313,7 @@ class Endpoint:
             "menu": make_menu(identity, self.routes, self.config.base, self.route.name, record_group),
             "csrf": identity.session.csrf if identity.session else request.cookies.get(FORM, ""),
             "done": done_route.title if done_route else "",
+            "following": following,
         }
 
     def _scheme(self, request: Request) -> str:

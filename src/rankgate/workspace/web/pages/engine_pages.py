@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.core.present.codec import encode
 from rankgate.engines.configuration import ENGINES
+from rankgate.engines.engine import Engine
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import project_engines
 from rankgate.store.material.project_engines import ProjectEngine
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
     from rankgate.core.value_types import Json
     from rankgate.engines.configuration import Configuration, EngineKind
-    from rankgate.engines.engine import Engine
+    from rankgate.engines.project_engines import EngineAccess
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -64,12 +65,56 @@ def engine_fields(kind: EngineKind) -> tuple[Field, ...]:
     )
 
 
+_LABELS = {
+    "about": "Path of the answer about the index",
+    "api_key": "API key",
+    "bearer": "Bearer token",
+    "body": "Body of the request, JSON",
+    "boosts": "Weight of each field",
+    "ca": "File of certificates",
+    "command": "Program and its arguments",
+    "database": "Database file",
+    "depth": "Documents to ask for",
+    "documents": "Path of the number of documents",
+    "dsn": "Connection to the database",
+    "error": "Path of an error message",
+    "every": "Every word must match",
+    "fields": "Fields of documents that raters see",
+    "first_page": "Number of the first page",
+    "folder": "Working folder",
+    "function": "Python function",
+    "headers": "Headers of the request",
+    "hits": "Path of the list of documents",
+    "id": "Field of the document's id",
+    "index": "Index to search",
+    "match": "How words match",
+    "method": "Method of the request",
+    "page_size": "Documents of one request",
+    "parameters": "Values of names in braces",
+    "params": "Parameters of the address",
+    "score": "Path of the document's score",
+    "search": "Fields to search",
+    "sql": "SQL statement",
+    "state": "Path of the state of the index",
+    "table": "Full-text table",
+    "template": "Stored search template",
+    "timeout": "Seconds to wait for an answer",
+    "total": "Path of the number of matches",
+    "url": "Address of the search service",
+    "user": "User name",
+    "weights": "Weight of each column",
+}
+"""The labels of settings in words; a setting of a plug-in has its own name."""
+
+
 def _engine_field(parameter: Parameter, metadata: Mapping[str, object]) -> Field:
+    labels = {"label": _LABELS[parameter.name]} if parameter.name in _LABELS else {}
     if parameter.kind in {"list", "table"}:
         is_list = parameter.kind == "list"
         format_hint = "One a line." if is_list else "Lines such as name = value, or JSON."
         return declared_field(
             parameter,
+            **labels,
             kind="lines",
             most=50_000,
             default="",
@@ -80,16 +125,17 @@ def _engine_field(parameter: Parameter, metadata: Mapping[str, object]) -> Field
         )
     if metadata.get("path"):
         location_hint = "The file is in the project's folder on the server."
-        return declared_field(parameter, most=2_000, help=f"{parameter.sentence} {location_hint}")
+        return declared_field(parameter, **labels, most=2_000, help=f"{parameter.sentence} {location_hint}")
     if metadata.get("secret"):
         return declared_field(
             parameter,
+            **labels,
             help=f"{parameter.sentence} Names are those that this server allows.",
             options=list_engine_secrets,
         )
     if parameter.name in _LONG_SETTINGS:
-        return declared_field(parameter, kind="long", most=20_000)
-    return declared_field(parameter, most=2_000)
+        return declared_field(parameter, **labels, kind="long", most=20_000)
+    return declared_field(parameter, **labels, most=2_000)
 
 
 def folded_settings(kind: EngineKind) -> list[str]:
@@ -123,7 +169,7 @@ def engines_page(request: WebRequest) -> PageReply:
     data: dict[str, PageValue] = {
         "project": request.project.name,
         "engines": [_engine_view(request, engine) for engine in engines],
-        "kinds": [{"name": kind.name, "title": kind.title} for kind in ENGINES.all_objects],
+        "kinds": [{"name": kind.name, "title": kind.title} for kind in offered_kinds(request)],
         "kind": kind,
         "engine": edited_engine.name if edited_engine else None,
         "runs": len(runs),
@@ -134,10 +180,30 @@ def engines_page(request: WebRequest) -> PageReply:
     return PageReply("engines.html", data, extra)
 
 
+def offered_kinds(request: WebRequest) -> list[EngineKind]:
+    """The kinds of engines that the operator of the server allows."""
+    return [kind for kind in ENGINES.all_objects if not _missing_option(kind, request.config.engines)]
+
+
+def _missing_option(kind: EngineKind, access: EngineAccess) -> str:
+    """The option of the server without which engines of a kind are refused; empty if they are allowed."""
+    if kind.declaration.addresses is Engine.addresses:
+        return "" if access.programs else "--engine-programs"
+    settings = dataclass_fields(kind.declaration)
+    if any(setting.metadata.get("path") and kind.parameters[setting.name].required for setting in settings):
+        return "" if access.folder else "--jobs"
+    return "" if access.hosts else "--engine-host"
+
+
 def _access(request: WebRequest) -> dict[str, list[str]]:
-    """The engine access that the server allows, as text for the form."""
+    """The engine access that the server allows, as text for the form, and the options for further kinds."""
     engines = request.config.engines
-    return {"hosts": sorted(engines.hosts), "secrets": sorted(engines.secrets)}
+    options = {_missing_option(kind, engines) for kind in ENGINES.all_objects}
+    return {
+        "hosts": sorted(engines.hosts),
+        "secrets": sorted(engines.secrets),
+        "options": sorted(filter(None, options)),
+    }
 
 
 def _form_values(
@@ -155,6 +221,7 @@ def _form_values(
         field.name: field.options(request) for field in engine_fields(kind) if field.options is not None
     }
     return {
+        "title": kind.title,
         "given": form_values,
         "folded": [name for name in folded_settings(kind) if name not in form_values],
         "options": options,
@@ -324,4 +391,5 @@ for engine_kind in ENGINES.all_objects:
         MANAGING_ROLES,
         "Save the engine",
         *engine_fields(engine_kind),
+        does_step=True,
     )(save_handler(engine_kind))

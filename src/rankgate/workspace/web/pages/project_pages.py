@@ -137,7 +137,7 @@ def add_project(request: WebRequest) -> ActionReply:
         )
         actor = audit.Actor(request.user.name, request.user.id)
         audit.record(connection, actor, "project.add", project.name, project=project.id)
-    return ActionReply(f"/projects/{project.name}", {"name": project.name})
+    return ActionReply(f"/projects/{project.name}/steps", {"name": project.name})
 
 
 def project_overview(request: WebRequest) -> PageReply:
@@ -355,6 +355,7 @@ def add_guideline(request: WebRequest) -> ActionReply:
         help="Word forms of it are marked as words of the query. By default the language of the "
         "script, and English for Latin letters.",
     ),
+    does_step=True,
 )
 def set_display(request: WebRequest) -> ActionReply:
     """Set the document card, and the sites from which images are loaded.
@@ -470,6 +471,7 @@ def revoke_invitation(request: WebRequest) -> ActionReply:
     "Set the role",
     Field("name", "Name", required=True, most=100),
     _ANY_ROLE,
+    does_step=True,
 )
 def grant_role(request: WebRequest) -> ActionReply:
     """Change or remove the role of a user in the project."""

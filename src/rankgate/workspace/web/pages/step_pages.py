@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
@@ -23,6 +24,7 @@ from rankgate.store.records import records, scheduled_jobs
 from rankgate.workspace.records.schedule.job_settings import make_job, set_jobs
 from rankgate.workspace.records.schedule.started_jobs import find_step_job, read_progress, start_step
 from rankgate.workspace.web import web_request
+from rankgate.workspace.web.pages.engine_pages import offered_kinds
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
 from rankgate.workspace.web.shared_fields import PROJECT, STRATEGY_FIELD
 from rankgate.workspace.web.web_request import (
@@ -197,12 +199,12 @@ def steps_page(request: WebRequest) -> PageReply:
         state = ProjectState.read(connection, request)
         views = _list_steps(request, state)
         runs = {view.name: _last_run(connection, request, view.name) for view in views}
-    following = next((view.name for view in views if view.is_ready and not view.is_done), None)
+    following = _find_following(views)
     steps = [
         {
             "name": view.name,
             "title": view.title,
-            "state": "done" if view.is_done else "next" if view.name == following else "later",
+            "state": "done" if view.is_done else "next" if view is following else "later",
             "ready": view.is_ready,
             "text": view.text,
             "warning": view.warning,
@@ -217,10 +219,24 @@ def steps_page(request: WebRequest) -> PageReply:
             "judgments": [judgments.name for judgments in state.judgments],
             **{key: [run.name for run in state.runs] for key in ("run", "baseline", "candidate")},
         },
+        "kinds": offered_kinds(request),
         "scheduler": request.config.schedule,
         "under_way": any(run is not None and run.under_way for run in runs.values()),
     }
     return PageReply("steps.html", {"project": request.project.name, "steps": steps}, extra)
+
+
+def _find_following(views: Sequence[StepView]) -> StepView | None:
+    return next((view for view in views if view.is_ready and not view.is_done), None)
+
+
+def following_step(request: WebRequest) -> StepView | None:
+    """The next step of a request's project, with the path of its page or button; None if none is left."""
+    with request.store.read() as connection:
+        view = _find_following(_list_steps(request, ProjectState.read(connection, request)))
+    if view is None or (view.path and not view.route):
+        return view
+    return replace(view, path=request.project_path(f"steps#{view.name}"))
 
 
 def _last_run(connection: Connection, request: WebRequest, step: str) -> JobRun | None:
@@ -255,7 +271,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
     return [
         StepView(
             "queries",
-            "Queries",
+            "What do people search for?",
             state.queries > 0,
             is_ready=True,
             text=count_noun(state.queries, "query")
@@ -266,10 +282,10 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
         ),
         StepView(
             "engine",
-            "What answers them",
+            "What answers them?",
             has_answers,
             is_ready=True,
-            text=f"{', '.join(engine_names)}"
+            text=", ".join(engine_names)
             if engine_names
             else count_noun(len(state.runs), "uploaded run")
             if state.runs
@@ -279,7 +295,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
         ),
         StepView(
             "raters",
-            "Who rates",
+            "Who rates?",
             state.raters > 0,
             is_ready=True,
             text=count_noun(state.raters, "rater")
@@ -710,6 +726,7 @@ _CRON = {
         help="With it every run gets a verdict.",
     ),
     Field("name", "Name of the job", most=63),
+    does_step=True,
 )
 def schedule_engine(request: WebRequest) -> ActionReply:
     """Query an engine on a schedule and evaluate its runs, with the gate if it has a baseline."""

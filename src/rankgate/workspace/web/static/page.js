@@ -5,6 +5,11 @@
   const parsed = async (answer) =>
     new DOMParser().parseFromString(await answer.text(), "text/html");
 
+  // a form that somebody has begun to fill in stays
+  const isTyped = (section) =>
+    [...section.querySelectorAll("textarea,input:not([type=hidden])")].some((field) =>
+      field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue);
+
   // sections that other users change are fetched again, without a reload of the page
   const refresh = async () => {
     if (document.hidden) return;
@@ -16,7 +21,7 @@
     } catch { return; }
     for (const section of document.querySelectorAll("[data-live]")) {
       const newSection = newPage.getElementById(section.id);
-      if (!newSection || section.contains(document.activeElement)) continue;
+      if (!newSection || section.contains(document.activeElement) || isTyped(section)) continue;
       const open = [...section.querySelectorAll("details")].map((details) => details.open);
       if (newSection.innerHTML === section.dataset.last) continue;
       section.dataset.last = newSection.innerHTML;
