@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,11 @@ from rankgate.engines.engine import Engine
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import project_engines
 from rankgate.store.material.project_engines import ProjectEngine
+from rankgate.store.material.queries_documents import Document
+from rankgate.workspace.web.pages.card_proposal import propose_card, with_proposal
+from rankgate.workspace.web.pages.document_card import card_settings, parse_card
+from rankgate.workspace.web.pages.document_view import document_view
+from rankgate.workspace.web.pages.highlighting import QueryWords
 from rankgate.workspace.web.pages.live_engines import ask_engine, configure_engine, live_engine
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, RequestRefused
 from rankgate.workspace.web.shared_fields import PROJECT
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Json
     from rankgate.engines.configuration import Configuration, EngineKind
     from rankgate.engines.project_engines import EngineAccess
+    from rankgate.workspace.web.pages.live_engines import LiveDocument
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -221,7 +227,7 @@ def _form_values(
         field.name: field.options(request) for field in engine_fields(kind) if field.options is not None
     }
     return {
-        "title": kind.title,
+        "kind_title": kind.title,
         "given": form_values,
         "folded": [name for name in folded_settings(kind) if name not in form_values],
         "options": options,
@@ -361,7 +367,25 @@ def _answer_page(request: WebRequest, configuration: Configuration, query: str) 
         **encode(answer),
         "missing": _missing_fields(configuration.engine, encode(answer)),
     }
-    return PageReply("engine_answer.html", data)
+    return PageReply("engine_answer.html", data, _card_view(request, answer.documents[:1], data["documents"]))
+
+
+def _card_view(
+    request: WebRequest, first: Sequence[LiveDocument], documents: Sequence[Mapping[str, Any]]
+) -> dict[str, PageValue]:
+    """The proposed card of a project without one, and the first document as raters would see it."""
+    settings = request.project.settings
+    proposal = propose_card([document["fields"] for document in documents])
+    if not first or settings.get("card") or not (proposal.card or proposal.links):
+        return {"proposal": None}
+    card = card_settings(parse_card(proposal.card))
+    document = Document(0, first[0].doc_id, "", first[0].fields, None, None)
+    shown = document_view(document, QueryWords(), settings | {"card": card})
+    return {
+        "proposal": vars(proposal),
+        "shown": shown,
+        "kept": {"project": request.project.name, **with_proposal(settings, proposal)},
+    }
 
 
 def _missing_fields(engine: Engine, answer: Mapping[str, Any]) -> list[str]:

@@ -12,5 +12,7 @@
     } else if (!isCut && sentence) sentence.remove();
   };
   const watch = new ResizeObserver((entries) => entries.forEach((entry) => note(entry.target)));
-  document.querySelectorAll(".scroll:has(table)").forEach((frame) => watch.observe(frame));
+  const watchAll = () => document.querySelectorAll(".scroll:has(table)").forEach((frame) => watch.observe(frame));
+  watchAll();
+  new MutationObserver(watchAll).observe(document.getElementById("main"), {childList: true, subtree: true});
 })();
