@@ -66,7 +66,7 @@ class ProjectState:
         batches: the number of batches.
         open, done_tasks, disputed: the numbers of tasks of the batches by state.
         judgments: the resolved judgments, the oldest first.
-        evaluations, comparisons, verdicts: the number of records of each kind, up to three.
+        evaluations, comparisons, verdicts, sweeps: the number of records of each kind, up to three.
         scheduled: the scheduled jobs.
         system: the proposed name of the last run's system; empty without runs.
         has_texts: True if a document has fields to show.
@@ -84,6 +84,7 @@ class ProjectState:
     evaluations: int
     comparisons: int
     verdicts: int
+    sweeps: int
     scheduled: int
     system: str
     has_texts: bool
@@ -95,7 +96,7 @@ class ProjectState:
         progress = tasks.progress(connection, project)
         records_by_kind = {
             kind: len(records.list_records(connection, project, kind=kind, most=3))
-            for kind in ("evaluation", "comparison", "verdict")
+            for kind in ("evaluation", "comparison", "verdict", "sweep")
         }
         jobs = scheduled_jobs.list_jobs(connection, project)
         runs = sorted(stored_runs.list_runs(connection, project), key=lambda run: run.id)
@@ -113,6 +114,7 @@ class ProjectState:
             records_by_kind["evaluation"],
             records_by_kind["comparison"],
             records_by_kind["verdict"],
+            records_by_kind["sweep"],
             sum(job.enabled for job in jobs),
             _propose_system(connection, request, runs[-1]) if runs else "",
             bool(queries_documents.field_names(connection, project)),
@@ -135,6 +137,7 @@ class StepView:
         form_values: the first values of the form of the button.
         open_settings: the settings that are visible at first.
         warning: a warning about the step.
+        is_optional: True if later steps do not need it.
     """
 
     name: str
@@ -148,13 +151,27 @@ class StepView:
     form_values: Mapping[str, Any] | None = None
     open_settings: tuple[str, ...] = ()
     warning: str = ""
+    is_optional: bool = False
 
 
-_STEPS_PATH = f"{PROJECT}/steps"
+STEPS_PATH = f"{PROJECT}/steps"
 
 _STATE_FIELD = Field(
     "seen", kind="whole", help="The last run of the step that the sender saw; left out: none."
 )
+
+
+def step_fields() -> tuple[Field, ...]:
+    """The fields of every button that starts the job of a step."""
+    return (_STATE_FIELD,)
+
+
+def last_run_number(request: WebRequest, step: str) -> int | None:
+    """The number of the last run of a step; None if it never ran."""
+    with request.store.read() as connection:
+        run = _last_run(connection, request, step)
+    return None if run is None else run.id
+
 
 _METRICS = Field(
     "metrics",
@@ -192,7 +209,7 @@ _PAIR_FIELDS = (
 )
 
 
-@page("steps", _STEPS_PATH, MANAGING_ROLES, "Steps")
+@page("steps", STEPS_PATH, MANAGING_ROLES, "Steps")
 def steps_page(request: WebRequest) -> PageReply:
     """The page of all steps with their states, buttons and jobs."""
     with request.store.read() as connection:
@@ -204,7 +221,13 @@ def steps_page(request: WebRequest) -> PageReply:
         {
             "name": view.name,
             "title": view.title,
-            "state": "done" if view.is_done else "next" if view is following else "later",
+            "state": "done"
+            if view.is_done
+            else "next"
+            if view is following
+            else "optional"
+            if view.is_optional and view.is_ready
+            else "later",
             "ready": view.is_ready,
             "text": view.text,
             "warning": view.warning,
@@ -227,7 +250,7 @@ def steps_page(request: WebRequest) -> PageReply:
 
 
 def _find_following(views: Sequence[StepView]) -> StepView | None:
-    return next((view for view in views if view.is_ready and not view.is_done), None)
+    return next((view for view in views if view.is_ready and not view.is_done and not view.is_optional), None)
 
 
 def following_step(request: WebRequest) -> StepView | None:
@@ -366,6 +389,16 @@ def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             if state.open and state.done_tasks
             else "",
         ),
+        StepView(
+            "clicks",
+            "Judgments from clicks",
+            any("min_examined" in judgments.made_by for judgments in state.judgments),
+            is_ready=state.queries > 0,
+            text="Instead of raters, or besides them: a click model makes judgments of a log.",
+            path=request.project_path("steps", "clicks"),
+            label="Send a log",
+            is_optional=True,
+        ),
     ]
 
 
@@ -431,6 +464,16 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             form_values=two_runs,
         ),
         StepView(
+            "sweep",
+            "Sweep",
+            state.sweeps > 0,
+            is_ready=bool(judgments and state.engines),
+            text="The engine is measured at several values of its settings; the best one is chosen.",
+            path=request.project_path("steps", "sweep"),
+            label="Plan a sweep",
+            is_optional=True,
+        ),
+        StepView(
             "history",
             "History",
             state.evaluations >= _TWO,
@@ -453,7 +496,7 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
     ]
 
 
-def _start(request: WebRequest, step: str, kind: str, values: JsonObject) -> ActionReply:
+def start_job(request: WebRequest, step: str, kind: str, values: JsonObject) -> ActionReply:
     """Start the job of a step once, even if several users press its button."""
     with request.store.write() as connection:
         started_run = start_step(
@@ -536,7 +579,7 @@ _DATE_SUFFIX = re.compile(r"[-_.@ ]?\d{4}-?\d\d-?\d\d([-_T ]?\d\d[\d:]*)?$")
 
 @action(
     "step-snapshot",
-    f"{_STEPS_PATH}/snapshot",
+    f"{STEPS_PATH}/snapshot",
     MANAGING_ROLES,
     "Take a snapshot",
     _ENGINE,
@@ -551,12 +594,12 @@ def start_snapshot(request: WebRequest) -> ActionReply:
     _refuse_unknown(request, "engine", "judgments")
     names = ("engine", "depth", "rate", "judgments")
     values = {name: request.values[name] for name in names}
-    return _start(request, "snapshot", "engine-snapshot", values | _metrics(request))
+    return start_job(request, "snapshot", "engine-snapshot", values | _metrics(request))
 
 
 @action(
     "step-batch",
-    f"{_STEPS_PATH}/batch",
+    f"{STEPS_PATH}/batch",
     MANAGING_ROLES,
     "Make a batch",
     Field("runs", "Runs, with commas between", required=True, most=2_000),
@@ -581,7 +624,7 @@ def start_batch(request: WebRequest) -> ActionReply:
         raise invalid_value("batch", "is the name of another batch")
     names = ("batch", "depth", "strategy", "judgments")
     values = {name: request.values[name] for name in names}
-    return _start(request, "batch", "pool", values | {"runs": run_names})
+    return start_job(request, "batch", "pool", values | {"runs": run_names})
 
 
 def _is_repeated(request: WebRequest, step: str) -> bool:
@@ -593,7 +636,7 @@ def _is_repeated(request: WebRequest, step: str) -> bool:
 
 @action(
     "step-judgments",
-    f"{_STEPS_PATH}/judgments",
+    f"{STEPS_PATH}/judgments",
     MANAGING_ROLES,
     "Make judgments",
     Field("judgments", "Name of the judgments", required=True, most=100),
@@ -613,12 +656,12 @@ def start_judgments(request: WebRequest) -> ActionReply:
     if name in list_judgment_names(request) and not _is_repeated(request, "judgments"):
         raise invalid_value("judgments", "is the name of other judgments")
     values = {"judgments": name, "rule": request.values["rule"]}
-    return _start(request, "judgments", "judgments", values)
+    return start_job(request, "judgments", "judgments", values)
 
 
 @action(
     "step-evaluation",
-    f"{_STEPS_PATH}/evaluation",
+    f"{STEPS_PATH}/evaluation",
     MANAGING_ROLES,
     "Evaluate",
     _judgments(required=True),
@@ -632,7 +675,7 @@ def start_evaluation(request: WebRequest) -> ActionReply:
     _refuse_unknown(request, "judgments", "run")
     run = request.values["run"]
     values = {"judgments": request.values["judgments"], "runs": [run], "system": _system_of(request, run)}
-    return _start(request, "evaluation", "evaluate", values | _metrics(request))
+    return start_job(request, "evaluation", "evaluate", values | _metrics(request))
 
 
 def _two_runs(request: WebRequest) -> dict[str, Json]:
@@ -646,7 +689,7 @@ def _two_runs(request: WebRequest) -> dict[str, Json]:
 
 @action(
     "step-comparison",
-    f"{_STEPS_PATH}/comparison",
+    f"{STEPS_PATH}/comparison",
     MANAGING_ROLES,
     "Compare",
     *_PAIR_FIELDS,
@@ -655,13 +698,13 @@ def _two_runs(request: WebRequest) -> dict[str, Json]:
 )
 def start_comparison(request: WebRequest) -> ActionReply:
     """Start comparing two runs."""
-    return _start(request, "comparison", "compare", _two_runs(request) | _metrics(request))
+    return start_job(request, "comparison", "compare", _two_runs(request) | _metrics(request))
 
 
-@action("step-gate", f"{_STEPS_PATH}/gate", MANAGING_ROLES, "Get a verdict", *_PAIR_FIELDS, _STATE_FIELD)
+@action("step-gate", f"{STEPS_PATH}/gate", MANAGING_ROLES, "Get a verdict", *_PAIR_FIELDS, _STATE_FIELD)
 def start_gate(request: WebRequest) -> ActionReply:
     """Start checking a run against a baseline."""
-    return _start(request, "gate", "gate", _two_runs(request))
+    return start_job(request, "gate", "gate", _two_runs(request))
 
 
 @action("job-cancel", f"{PROJECT}/schedule/runs/{{run:int}}/cancel", MANAGING_ROLES, "Cancel")
