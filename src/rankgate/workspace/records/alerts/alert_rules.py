@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
@@ -136,16 +136,24 @@ def add_rule(text: str, rule: JsonObject, addresses: tuple[str, ...] = ()) -> st
         rule: the keys of the new rule; None values are left out.
         addresses: e-mail addresses that get its messages, by a channel that is added if none has them.
     """
-    tables = []
+    present_rules, tables = read_rules(text), []
+    if rule.get("id") is None:  # a name by its position would change when another rule is removed
+        ids = [present_rule.id for present_rule in present_rules.rules]
+        rule = {**rule, "id": _free_name(f"{rule['kind']} {rule['metric']}", ids)}
     if addresses:
-        channels = read_rules(text).channels
+        channels = present_rules.channels
         names = {tuple(channel.values.get("to") or ()): name for name, channel in channels.items()}
-        name = names.get(addresses) or f"mail-{len(names) + 1}"
+        name = names.get(addresses) or _free_name("mail", channels)
         if addresses not in names:
             channel = {"name": name, "kind": "email", "to": list(addresses)}
             tables.append(write_table("channels", channel))
         rule = {**rule, "channels": [name]}
     return "\n".join([*([f"{text.rstrip()}\n"] if text.strip() else []), *tables, write_table("rules", rule)])
+
+
+def _free_name(name: str, names: Collection[str]) -> str:
+    numbered = (f"{name} {number}" for number in range(2, len(names) + 3))
+    return next(free for free in (name, *numbered) if free not in names)
 
 
 def remove_rule(text: str, name: str) -> str:

@@ -115,6 +115,8 @@ def add_handler(kind: AlertKind) -> Callable[[WebRequest], ActionReply]:
 
     def add(request: WebRequest) -> ActionReply:
         fields = request.values
+        if fields["metric"] not in list_watched_metrics(request):
+            raise invalid_value("metric", f"no evaluation of the project recorded {fields['metric']!r}")
         addresses = tuple((fields["to"] or "").replace(",", " ").split())
         if addresses and fields["channel"]:
             raise invalid_value("channel", "choose a channel or type addresses, not both")

@@ -35,6 +35,7 @@ from rankgate.workspace.web.web_request import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rankgate.core.value_types import Json
     from rankgate.online.clicks.packed_searches import PackedSearches
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.web_request import WebRequest
@@ -145,7 +146,7 @@ def judge_log(request: WebRequest) -> Reply:
             connection, request.store.blobs, request.project.id, qrels, name=fields["judgments"]
         )
         request.record(connection, "judgments.clicks", fields["judgments"], **summary)
-    return ActionReply(request.project_path("judgments"), {"judgments": fields["judgments"], **summary})
+    return ActionReply(request.project_path("judgments"), {"judgments": fields["judgments"]} | summary)
 
 
 def _read_log(request: WebRequest, path: Path) -> _ClickLog:
@@ -203,7 +204,7 @@ def _state_cost(request: WebRequest, log: _ClickLog, seconds: float) -> dict[str
     }
 
 
-def _judge(request: WebRequest, log: _ClickLog) -> tuple[Qrels, dict[str, PageValue]]:
+def _judge(request: WebRequest, log: _ClickLog) -> tuple[Qrels, dict[str, Json]]:
     """The judgments of a log on the scale of the project, by the ids of its queries.
 
     Raises:

@@ -384,7 +384,7 @@ def _card_view(
     return {
         "proposal": vars(proposal),
         "shown": shown,
-        "kept": {"project": request.project.name, **with_proposal(settings, proposal)},
+        "kept": with_proposal(settings, proposal) | {"project": request.project.name},
     }
 
 

@@ -11,6 +11,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.sweeps.project_sweep import project_plan, read_dials
 from rankgate.decisions.sweeps.sweep_plan import read_plan
+from rankgate.decisions.sweeps.targets import EngineTarget
 from rankgate.store.material import project_engines
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.pages.live_engines import ask_engine
@@ -155,15 +156,17 @@ def _read_plan(request: WebRequest, texts: list[str]) -> Plan:
 
 def _state_cost(request: WebRequest, plan: Plan, requests: int) -> dict[str, PageValue]:
     """The cost of a sweep in numbers and sentences; one query is sent, to see how long an answer takes."""
-    configuration = plan.target.configuration
-    answer = ask_engine(configuration, plan.target.queries[0].text, configuration.engine.depth)
+    target = plan.target
+    assert isinstance(target, EngineTarget)  # the plan of an engine
+    configuration = target.configuration
+    answer = ask_engine(configuration, target.queries[0].text, configuration.engine.depth)
     if answer.problem:
         raise RequestRefused(
             400, "no-answer", f"The engine gives no answer: {answer.problem}.", field="engine"
         )
     concurrency, rate = configuration.pace.concurrency, request.values["rate"]
     seconds = max(requests * answer.seconds / concurrency, requests / rate if rate else 0.0)
-    points, queries = len(plan.points), len(plan.target.queries)
+    points, queries = len(plan.points), len(target.queries)
     size = (
         f"{count_noun(points, 'setting')}, the present one among them, and {count_noun(queries, 'query')}: "
         f"{count_noun(requests, 'request')} to the engine, as each query is sent twice at each setting."
