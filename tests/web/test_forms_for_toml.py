@@ -296,7 +296,7 @@ def test_a_sweep_states_its_cost_and_starts_one_job(shop):
 
 def click_log(queries, searches=1500):
     """A log of shown results, in which the first document of a query is clicked most."""
-    draw = random.Random(1)  # noqa: S311 - of a test
+    draw = random.Random(1)
     begin = datetime(2026, 3, 2)  # noqa: DTZ001 - written with its zone
     lines = ["session,user,query,rank,doc,clicked,time"]
     for search in range(searches):
