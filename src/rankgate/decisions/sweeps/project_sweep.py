@@ -100,6 +100,7 @@ def project_plan(
             known = f"it has {', '.join(sorted(names))}" if names else "it has none"
             problem = f"the engine {engine} has no parameter {name!r}; {known}."
             raise UsageError(problem, code="unknown-dial")
+    rate = rate if access is None else access.limit_rate(rate)
     settings: dict[str, Any] = {
         "engine": replace(configuration, pace=replace(configuration.pace, rate=rate)),
         "queries": list_project_queries(project),

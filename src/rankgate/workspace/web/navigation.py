@@ -54,6 +54,8 @@ SECTIONS = (
                 (
                     "engine-try",
                     "engine-delete",
+                    "sandbox",
+                    *(f"sandbox-{kind.name}" for kind in ENGINES.all_objects),
                     *(f"engine-save-{kind.name}" for kind in ENGINES.all_objects),
                 ),
             ),

@@ -30,6 +30,7 @@ from rankgate.workspace.web.web_request import (
     declared_field,
     invalid_value,
     list_engine_secrets,
+    list_judgment_names,
     page,
     write_lines,
 )
@@ -62,7 +63,7 @@ def engine_fields(kind: EngineKind) -> tuple[Field, ...]:
     return (
         Field("name", "Name", required=True, most=63, help="Such as shop, or shop-new."),
         *(
-            _engine_field(parameter, settings[parameter.name].metadata)
+            engine_field(parameter, settings[parameter.name].metadata)
             for parameter in kind.parameters.values()
         ),
         Field("query", "Query to try", default=DEFAULT_QUERY, unset=DEFAULT_QUERY, most=2_000),
@@ -113,7 +114,8 @@ _LABELS = {
 """The labels of settings in words; a setting of a plug-in has its own name."""
 
 
-def _engine_field(parameter: Parameter, metadata: Mapping[str, object]) -> Field:
+def engine_field(parameter: Parameter, metadata: Mapping[str, object]) -> Field:
+    """The form field of a setting of a kind of engine."""
     labels = {"label": _LABELS[parameter.name]} if parameter.name in _LABELS else {}
     if parameter.kind in {"list", "table"}:
         is_list = parameter.kind == "list"
@@ -181,8 +183,9 @@ def engines_page(request: WebRequest) -> PageReply:
         "runs": len(runs),
     }
     extra: dict[str, PageValue] = {"given": {}, "folded": [], "options": {}, "access": _access(request)}
+    extra["judged"] = bool(list_judgment_names(request))
     if kind is not None:
-        extra |= _form_values(request, ENGINES.find(kind), edited_engine)
+        extra |= form_values(request, ENGINES.find(kind), edited_engine)
     return PageReply("engines.html", data, extra)
 
 
@@ -212,7 +215,7 @@ def _access(request: WebRequest) -> dict[str, list[str]]:
     }
 
 
-def _form_values(
+def form_values(
     request: WebRequest, kind: EngineKind, edited_engine: ProjectEngine | None
 ) -> dict[str, PageValue]:
     """The initial values of an engine's form."""
@@ -231,7 +234,7 @@ def _form_values(
         "given": form_values,
         "folded": [name for name in folded_settings(kind) if name not in form_values],
         "options": options,
-        "seen": "" if edited_engine is None else _digest(edited_engine),
+        "seen": "" if edited_engine is None else engine_digest(edited_engine),
     }
 
 
@@ -251,7 +254,7 @@ def _engine_view(request: WebRequest, engine: ProjectEngine) -> dict[str, PageVa
     }
 
 
-def _digest(engine: ProjectEngine) -> str:
+def engine_digest(engine: ProjectEngine) -> str:
     """A hash of an engine's definition."""
     text = json.dumps([engine.kind, engine.settings], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -261,24 +264,31 @@ def save_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
     """A handler that saves an engine of a kind, or only tries it with a query."""
 
     def save(request: WebRequest) -> Reply:
-        definition = _read_definition(request, kind)
-        configuration = _check_definition(request, definition)
+        definition = read_definition(request, kind, request.values["name"])
+        configuration = check_definition(request, definition)
         if request.values["preview"]:
             return _answer_page(request, configuration, request.values["query"])
-        with request.store.write() as connection:
-            _refuse_overwriting(
-                project_engines.list_engines(connection, request.project.id),
-                definition,
-                request.values["seen"],
-            )
-            project_engines.save_engine(connection, request.project.id, definition)
-            request.record(connection, "engine.save", definition.name, kind=kind.name)
+        save_definition(request, definition)
         return ActionReply(request.project_path("engines"), {"engine": definition.name, "kind": kind.name})
 
     return save
 
 
-def _read_definition(request: WebRequest, kind: EngineKind) -> ProjectEngine:
+def save_definition(request: WebRequest, definition: ProjectEngine) -> None:
+    """Save an engine, unless it has changed since the sender saw it.
+
+    Raises:
+        Refused: the name is taken; another user has changed the engine (409).
+    """
+    with request.store.write() as connection:
+        _refuse_overwriting(
+            project_engines.list_engines(connection, request.project.id), definition, request.values["seen"]
+        )
+        project_engines.save_engine(connection, request.project.id, definition)
+        request.record(connection, "engine.save", definition.name, kind=definition.kind)
+
+
+def read_definition(request: WebRequest, kind: EngineKind, engine: str) -> ProjectEngine:
     """The engine described by a form; default values are left out.
 
     Raises:
@@ -294,10 +304,10 @@ def _read_definition(request: WebRequest, kind: EngineKind) -> ProjectEngine:
         except ValueError as error:
             raise invalid_value(name, str(error).rstrip(".")) from None
         settings[name] = value
-    return ProjectEngine(request.values["name"], kind.name, settings)
+    return ProjectEngine(engine, kind.name, settings)
 
 
-def _check_definition(request: WebRequest, definition: ProjectEngine) -> Configuration:
+def check_definition(request: WebRequest, definition: ProjectEngine) -> Configuration:
     """The configured engine of a definition.
 
     Raises:
@@ -335,7 +345,7 @@ def _refuse_overwriting(engines: list[ProjectEngine], definition: ProjectEngine,
         Refused: the name is taken; another user has changed the engine (409).
     """
     stored_engine = next((engine for engine in engines if engine.name == definition.name), None)
-    if stored_engine is None or stored_engine == definition or _digest(stored_engine) == state_digest:
+    if stored_engine is None or stored_engine == definition or engine_digest(stored_engine) == state_digest:
         return
     problem = (
         f"somebody changed the engine {definition.name} meanwhile; look at it again, or choose another name."

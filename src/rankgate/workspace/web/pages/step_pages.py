@@ -496,21 +496,18 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
     ]
 
 
-def start_job(request: WebRequest, step: str, kind: str, values: JsonObject) -> ActionReply:
+def start_job(
+    request: WebRequest, step: str, kind: str, values: JsonObject, last_run: int | None = None
+) -> ActionReply:
     """Start the job of a step once, even if several users press its button."""
+    last_run = request.values["seen"] if last_run is None else last_run
     with request.store.write() as connection:
         started_run = start_step(
-            connection,
-            request.project.id,
-            step,
-            kind,
-            values,
-            last_run_seen=request.values["seen"],
-            user=request.user.id,
+            connection, request.project.id, step, kind, values, last_run_seen=last_run, user=request.user.id
         )
         if started_run.new:
             request.record(connection, "step.start", step)
-    if not started_run.new and not started_run.run.under_way and request.values["seen"] is None:
+    if not started_run.new and not started_run.run.under_way and last_run is None:
         raise invalid_value(
             "seen",
             f"is missing: the step has run since the page was opened; its last run is {started_run.run.id}",

@@ -39,11 +39,13 @@
   const box = document.getElementById("account");
   const form = box && document.querySelector("form[data-check]");
   if (!form) return;
+  const isLive = box.hasAttribute("data-live-check");
   const check = async () => {
-    if (!form.reportValidity()) return;
+    if (isLive ? !form.checkValidity() : !form.reportValidity()) return;
     const data = new FormData(form);
     data.set("preview", "1");
-    box.textContent = "Checking …";
+    if (isLive) box.setAttribute("aria-busy", "true");
+    else box.textContent = "Checking …";
     try {
       const newPage = await parsed(await fetch(form.action, {method: "POST", body: data}));
       const report = newPage.getElementById("account") || newPage.getElementById("main");
@@ -51,12 +53,35 @@
     } catch {
       box.textContent = "No connection; try again.";
     }
+    box.removeAttribute("aria-busy");
   };
   form.addEventListener("submit", (event) => {
     if (!event.submitter || event.submitter.name !== "preview") return;
     event.preventDefault();
     check().then(propose);
   });
+
+  // a sandbox measures again after each change, one measurement at a time
+  if (isLive) {
+    const PAUSE_OF_TYPING = 700; // ms
+    let timer = 0, isChanged = false, isMeasuring = false;
+    const measure = async () => {
+      if (isMeasuring) return;
+      isMeasuring = true;
+      while (isChanged) {
+        isChanged = false;
+        await check();
+      }
+      isMeasuring = false;
+    };
+    const change = () => {
+      isChanged = true;
+      clearTimeout(timer);
+      timer = setTimeout(measure, PAUSE_OF_TYPING);
+    };
+    form.addEventListener("input", change);
+    if (form.checkValidity()) change();
+  }
 
   // the type chosen for each column is written into the field of columns
   const compose = () => {

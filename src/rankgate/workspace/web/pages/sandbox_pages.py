@@ -1,0 +1,223 @@
+"""The sandbox of an engine: while its settings are edited, the metric over the judged queries moves.
+
+The edited engine is asked the judged queries, within the limits of the server, and compared with the
+engine as it is kept. *Keep* saves the settings and takes a snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields as dataclass_fields
+from dataclasses import replace
+from threading import Semaphore
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from rankgate.core.errors import InputError, RankgateError, UsageError
+from rankgate.core.frozen import dataclass
+from rankgate.decisions.comparison.compare import compare
+from rankgate.engines.configuration import ENGINES, Pace
+from rankgate.engines.snapshots.project_snapshot import list_project_queries
+from rankgate.engines.snapshots.snapshot_verb import snapshot
+from rankgate.store.material import project_engines
+from rankgate.workspace.records.figures import mean_with_interval
+from rankgate.workspace.web.pages.engine_pages import (
+    check_definition,
+    engine_digest,
+    engine_field,
+    form_values,
+    read_definition,
+    save_definition,
+)
+from rankgate.workspace.web.pages.live_engines import LIVE_SECONDS
+from rankgate.workspace.web.pages.step_pages import last_run_number, start_job
+from rankgate.workspace.web.replies import PageReply, Reply, RequestRefused
+from rankgate.workspace.web.shared_fields import PROJECT
+from rankgate.workspace.web.web_request import (
+    MANAGING_ROLES,
+    Field,
+    action,
+    list_judgment_names,
+    list_watched_metrics,
+    page,
+    refused_declaration,
+)
+
+if TYPE_CHECKING:
+    from rankgate.data.qrels import Qrels
+    from rankgate.data.run import Run
+    from rankgate.engines.configuration import Configuration, EngineKind
+    from rankgate.engines.engine import Query
+    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.web_request import WebRequest
+
+_SANDBOX_PATH = f"{PROJECT}/engines/{{engine}}/sandbox"
+_MAX_QUERIES = 200
+"""The largest number of judged queries that are sent at each change."""
+
+_MAX_RATE = 50.0
+"""The queries a second that a sandbox sends at most, where the operator sets no lower limit."""
+
+_KEEP_SECONDS = 600.0
+"""Seconds for which the lists of settings are cached, so that they are not asked again."""
+
+_free_places = Semaphore(2)
+"""The measurements at the same time in this process."""
+
+
+@page("sandbox", _SANDBOX_PATH, MANAGING_ROLES, "Sandbox")
+def sandbox_page(request: WebRequest) -> PageReply:
+    """The settings of an engine as a form whose changes are measured."""
+    with request.store.read() as connection:
+        engine = project_engines.get_engine(connection, request.project.id, request.path["engine"])
+    judgments, metrics = list_judgment_names(request), list_watched_metrics(request)
+    extra = form_values(request, ENGINES.find(engine.kind), engine)
+    extra["given"] |= {"judgments": (judgments or [""])[-1], "metric": metrics[0]}
+    extra["options"] |= {"judgments": judgments, "metric": metrics}
+    data: dict[str, PageValue] = {
+        "project": request.project.name,
+        "engine": engine.name,
+        "kind": engine.kind,
+        "judgments": judgments,
+    }
+    return PageReply("sandbox.html", data, extra)
+
+
+@dataclass(frozen=True)
+class _Lists:
+    """The lists of an engine for the judged queries, or the reason why there are none."""
+
+    run: Run | None
+    problem: str
+
+
+def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
+    """A handler that measures edited settings of a kind of engine, or keeps them."""
+
+    def measure(request: WebRequest) -> Reply:
+        with request.store.read() as connection:
+            kept = project_engines.get_engine(connection, request.project.id, request.path["engine"])
+        definition = read_definition(request, kind, kept.name)
+        edited = check_definition(request, definition)
+        judgments, metric = request.values["judgments"], request.values["metric"]
+        if not request.values["preview"]:
+            save_definition(request, definition)
+            values = {"engine": kept.name, "judgments": judgments, "metrics": [metric]}
+            last_run = last_run_number(request, "snapshot")
+            return start_job(request, "snapshot", "engine-snapshot", values, last_run)
+        try:
+            qrels = request.stored_project.judgments(judgments)
+            queries = _judged_queries(request, qrels)
+        except (InputError, UsageError) as error:
+            raise refused_declaration(error, {"judgments"}) from None
+        lists = {"edited": _ask(request, edited, queries)}
+        if engine_digest(kept) != engine_digest(definition):
+            lists["kept"] = _ask(request, check_definition(request, kept), queries)
+        return PageReply("sandbox_result.html", _compare(request, qrels, queries, lists, metric))
+
+    return measure
+
+
+def _judged_queries(request: WebRequest, qrels: Qrels) -> list[Query]:
+    """The first judged queries of the project.
+
+    Raises:
+        Refused: no query of the project has judgments.
+    """
+    judged = set(qrels.table["query_id"])
+    queries = [query for query in list_project_queries(request.stored_project) if query.query_id in judged]
+    if not queries:
+        problem = "no query of the project has judgments in it"
+        raise RequestRefused(400, "no-queries", f"judgments: {problem}.", field="judgments")
+    return queries[:_MAX_QUERIES]
+
+
+def _ask(request: WebRequest, configuration: Configuration, queries: list[Query]) -> _Lists:
+    """The lists of an engine, which are cached for some minutes."""
+    rate = request.config.engines.limit_rate(_MAX_RATE)
+    timeout = min(configuration.engine.timeout, LIVE_SECONDS)
+    limited = replace(
+        configuration,
+        engine=replace(configuration.engine, timeout=timeout),
+        pace=Pace(retries=0, rate=rate, give_up=3),
+    )
+
+    def make_lists() -> _Lists:
+        if not _free_places.acquire(blocking=False):
+            problem = "Too many engines are being measured at the moment; try again."
+            raise RequestRefused(503, "too-many-requests", problem, again=5)
+        try:
+            result = snapshot(limited, queries)
+        except RankgateError as error:
+            return _Lists(None, error.problem)
+        finally:
+            _free_places.release()
+        failures = result.queries.drop_nulls("error")["error"].to_list()
+        return _Lists(None if failures else result.run, failures[0] if failures else "")
+
+    key = ("sandbox", request.project.id, limited.sha256, *(query.query_id for query in queries))
+    return request.cache.get(key, make_lists, changes=True, shortest=_KEEP_SECONDS)
+
+
+def _compare(
+    request: WebRequest, qrels: Qrels, queries: list[Query], lists: dict[str, _Lists], metric: str
+) -> dict[str, PageValue]:
+    """The metric of the edited engine, and its difference from the engine as it is kept."""
+    data: dict[str, PageValue] = {"project": request.project.name, "metric": metric, "queries": len(queries)}
+    problem = next((side.problem for side in lists.values() if side.problem), "")
+    if problem:
+        return data | {"problem": problem}
+    runs = {name: lists.get(name, lists["edited"]).run for name in ("kept", "edited")}
+    texts = {query.query_id: query.text for query in queries}
+    judged = replace(qrels, table=qrels.table.filter(pl.col("query_id").is_in(list(texts))))
+    try:
+        [comparison] = compare(judged, runs, metrics=[metric]).comparisons
+    except (InputError, UsageError) as error:
+        raise refused_declaration(error, {"metric"}) from None
+    [row] = comparison.metrics.to_dicts()
+    value, low, high = mean_with_interval(comparison.queries["candidate"].to_numpy().astype(np.float64))
+    shares = {
+        row["k"]: row["share"] for row in comparison.judged_shares.to_dicts() if row["system"] == "edited"
+    }
+    moved = [
+        {"query": texts[query["query_id"]], "delta": query["delta"]}
+        for query in sorted(comparison.queries.to_dicts(), key=lambda query: -abs(query["delta"] or 0.0))[:5]
+        if query["delta"]
+    ]
+    return data | {
+        "problem": "",
+        "value": value,
+        "low": low,
+        "high": high,
+        "edited": "kept" in lists,
+        "delta": row["delta"],
+        "delta_low": row["low"],
+        "delta_high": row["high"],
+        "depth": comparison.depth,
+        "unjudged": 1 - shares[comparison.depth],
+        "moved": moved,
+    }
+
+
+def sandbox_fields(kind: EngineKind) -> tuple[Field, ...]:
+    """The form fields of the sandbox for a kind of engine."""
+    settings = {setting.name: setting for setting in dataclass_fields(kind.declaration)}
+    return (
+        Field("judgments", "Judgments", required=True, most=200, options=list_judgment_names),
+        Field("metric", "Metric", required=True, most=200, options=list_watched_metrics),
+        *(engine_field(parameter, settings[name].metadata) for name, parameter in kind.parameters.items()),
+        Field("seen", kind="text", most=64, unset="", help="The state that was changed."),
+        Field("preview", kind="flag", help="Only measure, without saving the engine."),
+    )
+
+
+for engine_kind in ENGINES.all_objects:
+    action(
+        f"sandbox-{engine_kind.name}",
+        f"{_SANDBOX_PATH}/{engine_kind.name}",
+        MANAGING_ROLES,
+        "Keep it and take a snapshot",
+        *sandbox_fields(engine_kind),
+    )(sandbox_handler(engine_kind))
