@@ -417,3 +417,72 @@ def test_trying_an_engine_shows_the_card_and_runs_no_script(shop, tmp_path_facto
     assert (
         "Keep this card" not in manager.send(saving, page, preview="1", query="shoes", **form).data.decode()
     )
+
+
+def sandbox(visitor, engine="fts", **changes):
+    given = {name: value for name, value in ENGINE.items() if name not in {"name", "database"}}
+    judged = {"judgments": SWEEP_VALUES["judgments"], "metric": "nDCG@10", "preview": True}
+    return visitor.post(f"{SHOP}/engines/{engine}/sandbox/sqlite", **given | judged | changes)
+
+
+def test_the_metric_of_a_sandbox_is_that_of_the_edited_engine(shop):
+    import rankgate
+
+    store, people = shop
+    before, manager = state(store), people["manager"]
+    kept = sandbox(manager).json()
+    assert (kept["problem"], kept["edited"], kept["queries"], kept["unjudged"]) == ("", False, 5, 0.0)
+    edited = sandbox(manager, match="and").json()
+    assert edited["edited"]
+    assert edited["value"] < kept["value"] == pytest.approx(edited["value"] - edited["delta"])
+    assert edited["delta_low"] <= edited["delta"] <= edited["delta_high"]
+    assert edited["moved"][0]["delta"] == min(query["delta"] for query in edited["moved"])
+    judged = _judgments(store, SWEEP_VALUES["judgments"])
+    grades = {}
+    for query, doc, grade in judged.select("query_id", "doc_id", "grade").rows():
+        grades.setdefault(query, {})[doc] = grade
+    lists = {}
+    for number, text in enumerate(QUERIES, 1):
+        words = set(text.split())
+        found = [doc for doc, title in PRODUCTS.items() if words <= set(title.split())]
+        lists[f"q{number}"] = dict.fromkeys(found, 1.0)  # every document with all words has the top grade
+    means = rankgate.evaluate(grades, {"and": lists}, ["nDCG@10"]).means
+    assert edited["value"] == pytest.approx(means["nDCG@10"][0])
+    assert state(store) == before
+
+
+def test_a_sandbox_stays_within_the_limits_of_the_server(shop):
+    store, people = shop
+    manager, before = people["manager"], state(store)
+    for key in ("database", "sql", "command", "url", "function", "dsn", "ca", "folder"):
+        assert error_of(sandbox(manager, **{key: "x"})) == (400, "invalid-value"), key
+    assert error_of(sandbox(manager, engine="nope")) == (404, "unknown-engine")
+    assert error_of(sandbox(manager, metric="os.system")) == (400, "unknown-metric")
+    assert error_of(sandbox(manager, judgments="../../etc/passwd")) == (400, "unknown-judgments")
+    for value in HOSTILE:
+        answer = sandbox(manager, table=value)
+        assert (answer.status == 400) or answer.json()["problem"], value  # the engine has no such table
+    for name in ("rater", "viewer", "stranger"):
+        assert sandbox(people[name]).status == (404 if name == "stranger" else 403)
+    assert state(store) == before
+
+
+def test_keeping_a_sandbox_saves_the_engine_and_takes_a_snapshot(shop):
+    store, people = shop
+    manager = people["manager"]
+    page = manager.get(f"{SHOP}/engines/fts/sandbox").data.decode()
+    assert "SQL" not in page
+    seen = page.partition('name="seen" value="')[2].partition('"')[0]
+    assert error_of(sandbox(manager, match="and", preview=False, seen="other")) == (409, "name-taken")
+    assert sandbox(manager, match="and", preview=False, seen=seen).json()["started"]
+    settings = {engine["name"]: engine for engine in manager.get(f"{SHOP}/engines.json").json()["engines"]}
+    assert settings["fts"]["settings"]["match"] == "and"
+    assert settings["fts"]["settings"]["database"] == "products.db"
+    [job] = [values for name, values in state(store)[1] if name == "step-snapshot"]
+    assert job["values"]["engine"] == "fts"
+
+
+def test_the_rate_of_the_server_is_the_most_that_an_engine_gets():
+    access = EngineAccess(rate=5.0)
+    assert [access.limit_rate(rate) for rate in (None, 2.0, 9.0)] == [5.0, 2.0, 5.0]
+    assert [EngineAccess().limit_rate(rate) for rate in (None, 2.0)] == [None, 2.0]

@@ -215,9 +215,7 @@ def _access(request: WebRequest) -> dict[str, list[str]]:
     }
 
 
-def form_values(
-    request: WebRequest, kind: EngineKind, edited_engine: ProjectEngine | None
-) -> dict[str, PageValue]:
+def form_values(request: WebRequest, kind: EngineKind, edited_engine: ProjectEngine | None) -> dict[str, Any]:
     """The initial values of an engine's form."""
     form_values: dict[str, PageValue] = {}
     if edited_engine is not None:
@@ -264,7 +262,7 @@ def save_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
     """A handler that saves an engine of a kind, or only tries it with a query."""
 
     def save(request: WebRequest) -> Reply:
-        definition = read_definition(request, kind, request.values["name"])
+        definition = read_definition(kind, request.values["name"], request.values)
         configuration = check_definition(request, definition)
         if request.values["preview"]:
             return _answer_page(request, configuration, request.values["query"])
@@ -288,7 +286,7 @@ def save_definition(request: WebRequest, definition: ProjectEngine) -> None:
         request.record(connection, "engine.save", definition.name, kind=definition.kind)
 
 
-def read_definition(request: WebRequest, kind: EngineKind, engine: str) -> ProjectEngine:
+def read_definition(kind: EngineKind, engine: str, values: Mapping[str, Any]) -> ProjectEngine:
     """The engine described by a form; default values are left out.
 
     Raises:
@@ -296,7 +294,7 @@ def read_definition(request: WebRequest, kind: EngineKind, engine: str) -> Proje
     """
     settings: dict[str, Json] = {}
     for name, parameter in kind.parameters.items():
-        value = request.values[name]
+        value = values.get(name)
         if value is None or value == parameter.default:
             continue
         try:

@@ -46,6 +46,7 @@ from rankgate.workspace.web.web_request import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.value_types import Json
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
     from rankgate.engines.configuration import Configuration, EngineKind
@@ -62,6 +63,9 @@ _MAX_RATE = 50.0
 
 _KEEP_SECONDS = 600.0
 """Seconds for which the lists of settings are cached, so that they are not asked again."""
+
+_FIXED_SETTINGS = frozenset({"command", "dsn", "function", "headers", "sql", "url", "user"})
+"""Settings that a sandbox takes from the engine as it is kept."""
 
 _free_places = Semaphore(2)
 """The measurements at the same time in this process."""
@@ -99,7 +103,7 @@ def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
     def measure(request: WebRequest) -> Reply:
         with request.store.read() as connection:
             kept = project_engines.get_engine(connection, request.project.id, request.path["engine"])
-        definition = read_definition(request, kind, kept.name)
+        definition = read_definition(kind, kept.name, {**kept.settings, **_edited_values(request, kind)})
         edited = check_definition(request, definition)
         judgments, metric = request.values["judgments"], request.values["metric"]
         if not request.values["preview"]:
@@ -118,6 +122,20 @@ def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
         return PageReply("sandbox_result.html", _compare(request, qrels, queries, lists, metric))
 
     return measure
+
+
+def _editable_settings(kind: EngineKind) -> list[str]:
+    """The settings of a kind that a sandbox edits: no address, path, secret, statement or program."""
+    guarded = {
+        setting.name
+        for setting in dataclass_fields(kind.declaration)
+        if setting.metadata.get("path") or setting.metadata.get("secret")
+    }
+    return [name for name in kind.parameters if name not in guarded | _FIXED_SETTINGS]
+
+
+def _edited_values(request: WebRequest, kind: EngineKind) -> dict[str, Json]:
+    return {name: request.values[name] for name in _editable_settings(kind)}
 
 
 def _judged_queries(request: WebRequest, qrels: Qrels) -> list[Query]:
@@ -203,11 +221,10 @@ def _compare(
 
 def sandbox_fields(kind: EngineKind) -> tuple[Field, ...]:
     """The form fields of the sandbox for a kind of engine."""
-    settings = {setting.name: setting for setting in dataclass_fields(kind.declaration)}
     return (
         Field("judgments", "Judgments", required=True, most=200, options=list_judgment_names),
         Field("metric", "Metric", required=True, most=200, options=list_watched_metrics),
-        *(engine_field(parameter, settings[name].metadata) for name, parameter in kind.parameters.items()),
+        *(engine_field(kind.parameters[name], {}) for name in _editable_settings(kind)),
         Field("seen", kind="text", most=64, unset="", help="The state that was changed."),
         Field("preview", kind="flag", help="Only measure, without saving the engine."),
     )
