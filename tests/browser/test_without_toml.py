@@ -232,3 +232,47 @@ def test_a_table_that_is_cut_says_so(shop, chromium):
         assert page.ask("document.querySelectorAll('.scroll + .cut').length") >= said
         if not said:
             assert page.ask("document.querySelectorAll('.cut').length") == 0
+
+
+def test_the_metric_of_a_sandbox_moves_while_the_engine_is_edited(shop, chromium, axe):
+    page = chromium
+    maria = Visitor(shop)
+    maria.sign_in("maria")
+    engine = {
+        "name": "fts",
+        "database": "products.db",
+        "table": "products",
+        "id": "id",
+        "weights": [1, "{{title}}", 1, 1],
+        "parameters": {"title": 1.0},
+    }
+    assert maria.post(f"{SHOP}/engines/kinds/sqlite", **engine).status == 200
+    sign_in_as(page, shop, "maria")
+    text = "document.getElementById('account').innerText"
+    for view, width, dark in VIEWS:
+        page.open(f"{shop}{SHOP}/engines", width=width, dark=dark)
+        page.ask("document.querySelector('a[href$=sandbox]').click()")
+        page.until(f"{text}.includes('that are kept')")
+        before = page.ask("document.querySelector('#account .value').innerText")
+        page.ask(
+            """(() => {
+              const field = document.querySelector("[name=match]");
+              field.closest("details").open = true;
+              field.value = "and";
+              field.dispatchEvent(new Event("input", {bubbles: true}));
+              return 1;
+            })()"""
+        )
+        page.until(f"{text}.includes('against the engine as it is kept')")
+        assert page.ask("document.querySelector('#account .value').innerText") != before
+        assert "of the first 10 documents are unjudged" in page.ask(text)
+        assert page.said == []
+        assert page.faults(axe) == []
+        assert page.ask("document.documentElement.scrollWidth") <= width
+        if PICTURES:
+            page.picture(f"{PICTURES}/sandbox-{view}.png")
+    page.ask("document.querySelector('form[data-check] button:not([name])').click()")
+    page.until(at("/steps"))
+    Clicks(page).wait("snapshot")
+    [kept] = maria.get(f"{SHOP}/engines.json").json()["engines"]
+    assert kept["settings"]["match"] == "and"

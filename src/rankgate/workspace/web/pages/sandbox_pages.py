@@ -113,13 +113,16 @@ def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
             return start_job(request, "snapshot", "engine-snapshot", values, last_run)
         try:
             qrels = request.stored_project.judgments(judgments)
-            queries = _judged_queries(request, qrels)
+            judged_queries = _judged_queries(request, qrels)
         except (InputError, UsageError) as error:
             raise refused_declaration(error, {"judgments"}) from None
+        order = np.random.default_rng(0).permutation(len(judged_queries))[:_MAX_QUERIES]
+        queries = [judged_queries[place] for place in sorted(order)]
         lists = {"edited": _ask(request, edited, queries)}
         if engine_digest(kept) != engine_digest(definition):
             lists["kept"] = _ask(request, check_definition(request, kept), queries)
-        return PageReply("sandbox_result.html", _compare(request, qrels, queries, lists, metric))
+        data = _compare(request, qrels, queries, lists, metric)
+        return PageReply("sandbox_result.html", data | {"judged": len(judged_queries)})
 
     return measure
 
@@ -139,7 +142,7 @@ def _edited_values(request: WebRequest, kind: EngineKind) -> dict[str, Json]:
 
 
 def _judged_queries(request: WebRequest, qrels: Qrels) -> list[Query]:
-    """The first judged queries of the project.
+    """The queries of the project that have judgments.
 
     Raises:
         Refused: no query of the project has judgments.
@@ -149,7 +152,7 @@ def _judged_queries(request: WebRequest, qrels: Qrels) -> list[Query]:
     if not queries:
         problem = "no query of the project has judgments in it"
         raise RequestRefused(400, "no-queries", f"judgments: {problem}.", field="judgments")
-    return queries[:_MAX_QUERIES]
+    return queries
 
 
 def _ask(request: WebRequest, configuration: Configuration, queries: list[Query]) -> _Lists:
