@@ -35,6 +35,8 @@ UNLINKED = {
     "record-png",
     "recorded-file",
     "recorded-input",
+    "sandbox",
+    "sweep",
 }
 """Pages that other tests open: before anybody is signed in, or by a name that no page shows."""
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import verb_options
@@ -80,7 +81,9 @@ def sweep_command(
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # set-ups are undone after SIGTERM too
     of_project = (qrels, dials, metrics, rate)
-    if project is None and any(of_project):
+    source_of = click.get_current_context().get_parameter_source  # rankgate.toml may have defaults
+    names = ("qrels", "dials", "metrics", "rate")
+    if project is None and any(source_of(name) is ParameterSource.COMMANDLINE for name in names):
         raise UsageError(
             "--judgments, --dial, -m and --rate are for --project; write them into the file.",
             code="conflicting-options",
