@@ -333,6 +333,8 @@ def test_clicks_become_judgments_of_the_queries_of_the_project(shop):
         answer = manager.send(CLICKS, CLICKS, log=("log.csv", value.encode()), judgments="hostile")
         assert answer.status == 400, value
     assert b"choose one of" in manager.send(CLICKS, CLICKS, log=log, judgments="m", model="os.system").data
+    database = manager.send(CLICKS, CLICKS, log=("log.duckdb", b"DUCK"), judgments="m")
+    assert b"is a file that ends in .csv" in database.data
 
 
 def _judgments(store, name):

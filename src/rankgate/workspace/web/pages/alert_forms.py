@@ -39,13 +39,13 @@ _FIRST_KIND = "relative"
 """The kind whose form is shown first."""
 
 _LABELS = {
-    "at_least": "The lowest acceptable value",
-    "at_most": "The highest acceptable value",
+    "at_least": "At least",
+    "at_most": "At most",
     "certain": "Only if the whole interval is beyond",
     "days": "Days",
     "drop": "Largest drop, as a share",
     "inconclusive": "An inconclusive verdict counts, too",
-    "least": "At least",
+    "least": "Least change or number",
     "margin": "Or the largest drop, in the metric's unit",
     "points": "Evaluations in a row",
     "rate": "False alarms for each evaluation",

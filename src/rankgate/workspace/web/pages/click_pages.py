@@ -47,6 +47,9 @@ _MAX_SECONDS = 120.0
 _SAMPLE_SEARCHES = 500
 """The number of searches on which the time of the models is measured."""
 
+_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet")
+"""The ends of the names of logs; files of databases are not opened."""
+
 _FIELDS = (
     Field(
         "log",
@@ -127,6 +130,8 @@ def judge_log(request: WebRequest) -> Reply:
     fields = request.values
     if fields["judgments"] in list_judgment_names(request):
         raise invalid_value("judgments", "is the name of other judgments")
+    if not fields["log"].name.lower().removesuffix(".gz").endswith(_SUFFIXES):
+        raise invalid_value("log", f"is a file that ends in {', '.join(_SUFFIXES)}")
     try:
         with upload_file(fields["log"], request.config.largest_unpacked) as path:
             log = _read_log(request, path)

@@ -16,11 +16,11 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError, RankgateError, UsageError
-from rankgate.core.frozen import dataclass
 from rankgate.decisions.comparison.compare import compare
 from rankgate.engines.configuration import ENGINES, Pace
 from rankgate.engines.snapshots.project_snapshot import list_project_queries
 from rankgate.engines.snapshots.snapshot_verb import snapshot
+from rankgate.measurement.evaluation.metric_selection import find_metrics
 from rankgate.store.material import project_engines
 from rankgate.workspace.records.figures import mean_with_interval
 from rankgate.workspace.web.pages.engine_pages import (
@@ -89,12 +89,8 @@ def sandbox_page(request: WebRequest) -> PageReply:
     return PageReply("sandbox.html", data, extra)
 
 
-@dataclass(frozen=True)
-class _Lists:
-    """The lists of an engine for the judged queries, or the reason why there are none."""
-
-    run: Run | None
-    problem: str
+class _NoListsError(Exception):
+    """An engine gave no lists; they are not cached."""
 
 
 def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
@@ -106,23 +102,33 @@ def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
         definition = read_definition(kind, kept.name, {**kept.settings, **_edited_values(request, kind)})
         edited = check_definition(request, definition)
         judgments, metric = request.values["judgments"], request.values["metric"]
+        try:
+            qrels = request.stored_project.judgments(judgments)
+            judged_queries = _judged_queries(request, qrels)
+            find_metrics([metric])
+        except (InputError, UsageError) as error:
+            raise refused_declaration(error, {"judgments", "metric"}) from None
         if not request.values["preview"]:
             save_definition(request, definition)
             values = {"engine": kept.name, "judgments": judgments, "metrics": [metric]}
             last_run = last_run_number(request, "snapshot")
             return start_job(request, "snapshot", "engine-snapshot", values, last_run)
-        try:
-            qrels = request.stored_project.judgments(judgments)
-            judged_queries = _judged_queries(request, qrels)
-        except (InputError, UsageError) as error:
-            raise refused_declaration(error, {"judgments"}) from None
         order = np.random.default_rng(0).permutation(len(judged_queries))[:_MAX_QUERIES]
         queries = [judged_queries[place] for place in sorted(order)]
-        lists = {"edited": _ask(request, edited, queries)}
-        if engine_digest(kept) != engine_digest(definition):
-            lists["kept"] = _ask(request, check_definition(request, kept), queries)
-        data = _compare(request, qrels, queries, lists, metric)
-        return PageReply("sandbox_result.html", data | {"judged": len(judged_queries)})
+        data: dict[str, PageValue] = {
+            "project": request.project.name,
+            "metric": metric,
+            "queries": len(queries),
+            "judged": len(judged_queries),
+        }
+        try:
+            run = _ask(request, edited, queries)
+            is_edited = engine_digest(kept) != engine_digest(definition)
+            kept_run = _ask(request, check_definition(request, kept), queries) if is_edited else run
+        except _NoListsError as failed:
+            return PageReply("sandbox_result.html", data | {"problem": str(failed)})
+        figures = _compare(qrels, queries, {"kept": kept_run, "edited": run}, metric)
+        return PageReply("sandbox_result.html", data | figures | {"problem": "", "edited": is_edited})
 
     return measure
 
@@ -155,7 +161,7 @@ def _judged_queries(request: WebRequest, qrels: Qrels) -> list[Query]:
     return queries
 
 
-def _ask(request: WebRequest, configuration: Configuration, queries: list[Query]) -> _Lists:
+def _ask(request: WebRequest, configuration: Configuration, queries: list[Query]) -> Run:
     """The lists of an engine, which are cached for some minutes."""
     rate = request.config.engines.limit_rate(_MAX_RATE)
     timeout = min(configuration.engine.timeout, LIVE_SECONDS)
@@ -165,38 +171,30 @@ def _ask(request: WebRequest, configuration: Configuration, queries: list[Query]
         pace=Pace(retries=0, rate=rate, give_up=3),
     )
 
-    def make_lists() -> _Lists:
+    def make_lists() -> Run:
         if not _free_places.acquire(blocking=False):
             problem = "Too many engines are being measured at the moment; try again."
             raise RequestRefused(503, "too-many-requests", problem, again=5)
         try:
             result = snapshot(limited, queries)
         except RankgateError as error:
-            return _Lists(None, error.problem)
+            raise _NoListsError(error.problem) from None
         finally:
             _free_places.release()
         failures = result.queries.drop_nulls("error")["error"].to_list()
-        return _Lists(None if failures else result.run, failures[0] if failures else "")
+        if failures or result.run is None:
+            raise _NoListsError(failures[0] if failures else "the engine gave no answer")
+        return result.run
 
     key = ("sandbox", request.project.id, limited.sha256, *(query.query_id for query in queries))
     return request.cache.get(key, make_lists, changes=True, shortest=_KEEP_SECONDS)
 
 
-def _compare(
-    request: WebRequest, qrels: Qrels, queries: list[Query], lists: dict[str, _Lists], metric: str
-) -> dict[str, PageValue]:
+def _compare(qrels: Qrels, queries: list[Query], runs: dict[str, Run], metric: str) -> dict[str, PageValue]:
     """The metric of the edited engine, and its difference from the engine as it is kept."""
-    data: dict[str, PageValue] = {"project": request.project.name, "metric": metric, "queries": len(queries)}
-    problem = next((side.problem for side in lists.values() if side.problem), "")
-    if problem:
-        return data | {"problem": problem}
-    runs = {name: lists.get(name, lists["edited"]).run for name in ("kept", "edited")}
     texts = {query.query_id: query.text for query in queries}
     judged = replace(qrels, table=qrels.table.filter(pl.col("query_id").is_in(list(texts))))
-    try:
-        [comparison] = compare(judged, runs, metrics=[metric]).comparisons
-    except (InputError, UsageError) as error:
-        raise refused_declaration(error, {"metric"}) from None
+    [comparison] = compare(judged, runs, metrics=[metric]).comparisons
     [row] = comparison.metrics.to_dicts()
     value, low, high = mean_with_interval(comparison.queries["candidate"].to_numpy().astype(np.float64))
     shares = {
@@ -207,12 +205,10 @@ def _compare(
         for query in sorted(comparison.queries.to_dicts(), key=lambda query: -abs(query["delta"] or 0.0))[:5]
         if query["delta"]
     ]
-    return data | {
-        "problem": "",
+    return {
         "value": value,
         "low": low,
         "high": high,
-        "edited": "kept" in lists,
         "delta": row["delta"],
         "delta_low": row["low"],
         "delta_high": row["high"],
