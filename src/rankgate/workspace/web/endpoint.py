@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,7 +21,6 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present import csv_form
 from rankgate.workspace.web import security
 from rankgate.workspace.web.navigation import make_menu
-from rankgate.workspace.web.pages.step_pages import following_step
 from rankgate.workspace.web.rendering import render_template, to_json
 from rankgate.workspace.web.replies import (
     ActionReply,
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.present.document_model import PlainRows
     from rankgate.core.value_types import Json, JsonObject
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.security import RequestBuckets, SharedRequestBuckets
     from rankgate.workspace.web.server_config import ServerConfig
     from rankgate.workspace.web.value_cache import ValueCache
@@ -120,6 +120,7 @@ class Endpoint:
         cache: the value cache of the application.
         buckets: the request limits of clients.
         form: the format of the reply; a page is still JSON for programs.
+        find_following: a function to the next step of a request's project, linked after a step.
     """
 
     route: Route
@@ -128,6 +129,7 @@ class Endpoint:
     cache: ValueCache
     buckets: RequestBuckets | SharedRequestBuckets
     form: ReplyForm
+    find_following: Callable[[WebRequest], PageValue]
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request."""
@@ -299,9 +301,10 @@ class Endpoint:
     def _values(self, request: Request, identity: Identity, record_group: str = "") -> dict[str, Any]:
         """The values available in every template."""
         done_route = self.routes.get(request.query_params.get("done", ""))
-        following = None
+        following: PageValue = None
         if done_route and done_route.does_step and (identity.role or "") in done_route.needs:
-            following = following_step(WebRequest(self.config, self.cache, identity, request.path_params))
+            page_request = WebRequest(self.config, self.cache, identity, request.path_params)
+            following = self.find_following(page_request)
         return {
             "base": self.config.base,
             "routes": self.routes,

@@ -94,7 +94,7 @@ def rules_page(request: WebRequest) -> PageReply:
     alert_rules = read_rules(text)
     names = [kind.name for kind in ALERTS.all_objects]
     kind = request.values["kind"] if request.values["kind"] in names else _FIRST_KIND
-    shown = [
+    rows = [
         {"id": rule.id, "kind": rule.kind, "metric": rule["metric"], "title": ALERTS.find(rule.kind).title}
         for rule in alert_rules.rules
     ]
@@ -107,7 +107,7 @@ def rules_page(request: WebRequest) -> PageReply:
         "given": {"metric": metrics[0], "drop": "0.03" if kind == _FIRST_KIND else None},
         "folded": [field.name for field in rule_fields(ALERTS.find(kind)) if field.name in _FOLDED],
     }
-    return PageReply("alert_rules.html", {"rules": text, "channels": channels, "list": shown}, extra)
+    return PageReply("alert_rules.html", {"rules": text, "channels": channels, "rows": rows}, extra)
 
 
 def add_handler(kind: AlertKind) -> Callable[[WebRequest], ActionReply]:
