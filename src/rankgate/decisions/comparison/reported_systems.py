@@ -7,7 +7,7 @@ from dataclasses import field
 from hashlib import sha256
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -228,6 +228,55 @@ def _run_scores(system: ScoredRun) -> RunScores:
     return RunScores(system.name, system.tag, ids, values, reasons, means, counts, system.convention)
 
 
+@dataclass(frozen=True)
+class ReportedValues:
+    """The values of score tables, before rules for missing ones.
+
+    Attributes:
+        values: by system, metric and query; None for an empty cell.
+        labels: the chosen metrics, as the user names them.
+        metrics: the chosen metrics, by label.
+        names: the metrics by spelling.
+        files: the tables.
+    """
+
+    values: _Values
+    labels: list[str]
+    metrics: list[NamedMetric]
+    names: MetricNames
+    files: Sequence[ScoreFile]
+
+    @classmethod
+    def read(
+        cls,
+        scores: Any,  # noqa: ANN401 - a path, a frame, nested dicts, or several of them
+        metrics: Sequence[str | Metric] = (),
+        *,
+        directions: Mapping[str, str] | None = None,
+        extra: Sequence[Metric] = (),
+    ) -> Self:
+        """Read score tables; arguments and errors as of `reported_systems`."""
+        from rankgate.decisions.comparison.score_cells import (
+            score_cells,
+        )  # comparisons of runs do not need it
+
+        is_several = isinstance(scores, list | tuple)
+        asked_metrics = tuple(str(metric) for metric in metrics)
+        names = MetricNames(directions or {}, asked_metrics, extra)
+        tables = list(scores) if is_several else [scores]
+        for index, table in enumerate(tables):
+            refuse_baseline_again(table, tables[:index])
+        files = [score_cells(table, names) for table in tables]
+        values = _values_by_system(files, names, asked_metrics)
+        labels, named_metrics = _select_metrics(values, names, asked_metrics, files[0].label)
+        return cls(values, labels, named_metrics, names, files)
+
+    @property
+    def clusters(self) -> dict[str, str]:
+        """The cluster of each query, of files that have clusters."""
+        return {query: cluster for file in self.files for query, cluster in file.clusters.items()}
+
+
 def reported_systems(
     scores: Any,  # noqa: ANN401 - a path, a frame, nested dicts, or several of them
     metrics: Sequence[str | Metric] = (),
@@ -260,20 +309,11 @@ def reported_systems(
             metric's range; with file and line.
         UsageError: a metric without values, or without a direction.
     """
-    from rankgate.decisions.comparison.score_cells import score_cells  # comparisons of runs do not need it
-
-    is_several = isinstance(scores, list | tuple)
-    asked_metrics = tuple(str(metric) for metric in metrics)
-    names = MetricNames(directions or {}, asked_metrics, extra)
-    tables = list(scores) if is_several else [scores]
-    for index, table in enumerate(tables):
-        refuse_baseline_again(table, tables[:index])
-    files = [score_cells(table, names) for table in tables]
-    values = _values_by_system(files, names, asked_metrics)
-    labels, named_metrics = _select_metrics(values, names, asked_metrics, files[0].label)
+    read = ReportedValues.read(scores, metrics, directions=directions, extra=extra)
+    values, labels, named_metrics, files = read.values, read.labels, read.metrics, read.files
     _refuse_best_as_zero(labels, named_metrics, unequal)
     runs = {name: run for file in files for name, run in file.groups.items()}
-    groups = query_groups(runs, list(values), labels, names)
+    groups = query_groups(runs, list(values), labels, read.names)
     tags = tags if groups is None else None
     systems = {
         name: _make_run(
