@@ -218,7 +218,7 @@ def _compare_paths(
     for name in find_data_sets(paths["qrels"], [paths["baseline"], *paths["candidates"]], only):
         named_paths = {key: with_data_set(path, name) for key, path in paths.items()}
         comparisons[name] = function(*args, data_sets={}, **{**options, **named_paths})
-    print_result(compare_data_sets(comparisons), options["form"], options["output"])
+    print_result(compare_data_sets(comparisons, test=options["test"]), options["form"], options["output"])
 
 
 @click.command("compare", cls=SectionedCommand)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import count
 from math import exp, lgamma
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -24,9 +24,10 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, P_VALUE, SYSTEM
 from rankgate.core.present.document_model import Grid, Table, make_printable
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View, fill, plain_rows
-from rankgate.core.present.number_formats import count_noun, format_number, format_p_value, system_mark
+from rankgate.core.present.number_formats import format_number, format_p_value, system_mark
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.comparison_tables import marked_figures
+from rankgate.decisions.comparison.data_set_values import DataSetValues, list_names
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.rank_tables import (
     NEW_DATA_SETS,
@@ -43,15 +44,12 @@ if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
     from rankgate.core.present.document_model import Block, PlainRows
     from rankgate.decisions.comparison.comparison import Comparisons
+    from rankgate.decisions.comparison.data_set_values import Missing
     from rankgate.decisions.comparison.rank_tables import Rows
-    from rankgate.decisions.comparison.reported_systems import ReportedTables
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 _MOST_PAIRS = 200
-_MAX_NAMED = 5
 _WIDEST = 25  # systems, or data sets, of a table of all means
-Missing = Literal["refuse", "systems", "data-sets"]
-
 _NAMES = pl.List(pl.String)
 VALUES = Columns(
     "One row per metric, data set and system.",
@@ -176,7 +174,7 @@ def _means_table(result: DataSetComparison) -> Iterator[Block]:
         of_metric = result.intervals.filter(metric=metric[0])
         for (population,), intervals in of_metric.group_by("population", maintain_order=True):
             ends = dict(zip(intervals["system"], intervals.select("low", "high").rows(), strict=True))
-            cells.append([f"{ends[system][0]}–{ends[system][1]}" for system in result.systems])
+            cells.append(["–".join(map(str, dict.fromkeys(ends[name]))) for name in result.systems])
             populations[str(population)] = None
         rows += zip([str(metric[0])] * len(names), names, *cells, strict=True)
     rank_headers = (f"may rank, {population}" for population in populations)
@@ -260,12 +258,13 @@ class DataSetComparison(Result):
             "intervals",
         ),
         Sentence(
-            "New queries: the data sets stay as they are, so that these ranks may not hold on other data sets.",
+            "New queries: the data sets stay as they are, so that these ranks may not hold on other data "
+            "sets.",
             "has_queries",
         ),
         Sentence(
-            "There are not 10 values of queries for each data set and system, so that ranks for new queries "
-            "of these data sets cannot be given.",
+            "Ranks for new queries of these data sets need values of 10 queries or more of each, which are "
+            "not here.",
             "lacks_queries",
         ),
         _test_sentences,
@@ -276,8 +275,8 @@ class DataSetComparison(Result):
             "test",
         ),
         Sentence(
-            "A mark next to a mean rank names a system that is worse (p < {alpha:.2g}) by Nemenyi's test where "
-            "Friedman's finds differences. A mean counts each data set the same.",
+            "A mark next to a mean rank names a system that is worse (p < {alpha:.2g}) by Nemenyi's test "
+            "where Friedman's finds differences. A mean counts each data set the same.",
             "marks_ranks_only",
         ),
         Sentence("± is the standard deviation between seeds.", "has_seeds"),
@@ -419,7 +418,7 @@ class DataSetComparison(Result):
         from rankgate.decisions.comparison.reported_systems import reported_tables
 
         rules = (test or Test()).only("a comparison over data sets", "level", "seed")
-        tables = _DataSetValues.read(reported_tables(scores), metrics).select(systems, only, missing)
+        tables = DataSetValues.read(reported_tables(scores), metrics).select(systems, only, missing)
         rows: Rows = {name: [] for name in cls.SCHEMAS}
         names, data_sets = tables.systems, tables.data_sets
         for metric, matrix in tables.means.items():
@@ -460,38 +459,28 @@ class DataSetComparison(Result):
             needed = next(n for n in count(2) if _lowest_p(n, systems) < alpha)
             text = (
                 f"{data_sets} data sets cannot show a difference of two of {systems} systems by their ranks: "
-                f"the smallest p is {format_p_value(self.lowest_p)}, even if all agree; at least {needed} are "
-                "needed"
+                f"the smallest p is {format_p_value(self.lowest_p)}, even if all agree; at least {needed} "
+                "are needed"
             )
             notices.append(Notice("few-data-sets", text))
-        if len(self.intervals) and 2.0 ** (1 - data_sets) > alpha:
+        lowest_p = 2.0 ** (1 - data_sets)
+        if len(self.intervals) and lowest_p > alpha:
             needed = next(n for n in count(2) if 2.0 ** (1 - n) <= alpha)
             text = (
-                f"{data_sets} data sets are too few to tell any systems apart for new data sets: the smallest "
-                f"p is {format_p_value(2.0 ** (1 - data_sets))}; at least {needed} are needed, and 20 to find "
-                "most differences"
+                f"{data_sets} data sets cannot tell any systems apart for new data sets: the smallest p is "
+                f"{format_p_value(lowest_p)}; at least {needed} are needed, and 20 to see most differences"
             )
             notices.append(Notice("few-data-sets-for-ranks", text))
         if self.systems_left_out:
-            text = (
-                f"{count_noun(len(self.systems_left_out), 'system')} without a value on some of these data "
-                f"sets {'is' if len(self.systems_left_out) == 1 else 'are'} left out: "
-                f"{_some_names(self.systems_left_out)}"
-            )
+            text = f"left out, as they lack some of the data sets: {list_names(self.systems_left_out)}"
             notices.append(Notice("systems-left-out", text))
         if self.data_sets_left_out:
             text = (
-                f"{count_noun(len(self.data_sets_left_out), 'data set')} that some system lacks "
-                f"{'is' if len(self.data_sets_left_out) == 1 else 'are'} left out for all: "
-                f"{_some_names(self.data_sets_left_out)}; ranks are wrong if a system lacks those on which it is "
-                "bad"
+                f"left out, as some system lacks them: {list_names(self.data_sets_left_out)}; ranks are "
+                "wrong if a system lacks those on which it is bad"
             )
             notices.append(Notice("data-sets-left-out", text))
         return tuple(notices)
-
-
-def _some_names(names: Sequence[str]) -> str:
-    return ", ".join(names[:_MAX_NAMED]) + (", …" if len(names) > _MAX_NAMED else "")
 
 
 def _lowest_p(data_sets: int, systems: int) -> float:
@@ -551,132 +540,6 @@ def _add_tests(
 
 _FEWEST_PERMUTATIONS = 4_999
 _MOST_PERMUTED = 1 << 25  # ranks in all permutations; up to 335 ranks have 100,000
-
-
-@dataclass(frozen=True)
-class _DataSetValues:
-    """Systems with one value of each metric on each data set.
-
-    Attributes:
-        means: by metric (D, S) values, NaN where a system lacks a data set.
-        data_sets: their names.
-        systems: their names.
-        lower: the metrics that are better when lower.
-        systems_left_out, data_sets_left_out: as of `DataSetComparison`.
-    """
-
-    means: Mapping[str, Floats]
-    data_sets: tuple[str, ...]
-    systems: tuple[str, ...]
-    lower: tuple[str, ...]
-    systems_left_out: tuple[str, ...] = ()
-    data_sets_left_out: tuple[str, ...] = ()
-
-    @classmethod
-    def read(cls, tables: ReportedTables, metrics: Sequence[str | Metric]) -> Self:
-        """Read tables; items of one cluster, such as the subsets of a task, are one data set.
-
-        Raises:
-            InputError, UsageError: as `ReportedValues.read`.
-        """
-        from rankgate.data.query_tags import matching_tags, read_clusters
-        from rankgate.decisions.comparison.reported_systems import ReportedValues, stated_metrics
-
-        extra = tuple(metric for metric in metrics if not isinstance(metric, str))
-        read = ReportedValues.read(
-            tables.tables, stated_metrics(metrics), directions=tables.directions, extra=extra
-        )
-        clusters, systems = read.clusters, tuple(read.values)
-        columns = [(m, s, metric.name) for m, metric in enumerate(read.metrics) for s in systems]
-        items = sorted({item for _, s, name in columns for item in read.values[s][name]})
-        if tables.tags is not None:
-            clusters |= read_clusters([matching_tags(tables.tags, pl.Series(items, dtype=pl.String))])
-        names = [clusters.get(item, item) for item in items]
-        data_sets = tuple(dict.fromkeys(names))
-        index = {name: d for d, name in enumerate(data_sets)}
-        codes = np.array([index[name] for name in names])
-        sizes = np.bincount(codes, minlength=len(data_sets))
-        means = {}
-        for m, label in enumerate(read.labels):
-            values = np.array(
-                [
-                    [np.nan if (value := column.get(item)) is None else value for item in items]
-                    for column in (read.values[s][read.metrics[m].name] for s in systems)
-                ],
-                np.float64,
-            )
-            sums = np.zeros((len(data_sets), len(systems)))
-            np.add.at(sums, codes, values.T)
-            means[label] = sums / sizes[:, None]
-        is_lower = zip(read.labels, read.metrics, strict=True)
-        return cls(means, data_sets, systems, tuple(label for label, metric in is_lower if metric.lower))
-
-    def select(self, systems: Sequence[str], only: Sequence[str], missing: Missing) -> Self:
-        """Keep the named systems and data sets, all with all values.
-
-        Raises:
-            InputError: a system lacks a data set, and ``missing`` is ``refuse``.
-            UsageError: an unknown name, or fewer than two systems or data sets.
-        """
-        kept_systems = _positions(systems, self.systems, "system")
-        kept_sets = _positions(only, self.data_sets, "data set")
-        means = {label: table[np.ix_(kept_sets, kept_systems)] for label, table in self.means.items()}
-        is_missing = np.isnan(np.stack([*means.values()])).any(axis=0)
-        names = [self.systems[s] for s in kept_systems]
-        data_sets = [self.data_sets[d] for d in kept_sets]
-        lacking_systems, lacking_sets = is_missing.any(axis=0), is_missing.any(axis=1)
-        if lacking_systems.any() and missing == "refuse":
-            raise _missing_error(names, data_sets, is_missing)
-        keeps_systems = ~lacking_systems if missing == "systems" else np.ones(len(names), bool)
-        keeps_sets = ~lacking_sets if missing == "data-sets" else np.ones(len(data_sets), bool)
-        for kind, keeps in (("system", keeps_systems), ("data set", keeps_sets)):
-            if keeps.sum() < 2:
-                problem = (
-                    f"{count_noun(int(keeps.sum()), kind)} to compare, of {count_noun(len(keeps), kind)} with "
-                    "values; at least two are needed. Name fewer data sets, or systems that have them all."
-                )
-                raise UsageError(problem, code="missing-input")
-        return replace(
-            self,
-            means={label: table[np.ix_(keeps_sets, keeps_systems)] for label, table in means.items()},
-            data_sets=tuple(np.array(data_sets, object)[keeps_sets]),
-            systems=tuple(np.array(names, object)[keeps_systems]),
-            systems_left_out=tuple(np.array(names, object)[~keeps_systems]),
-            data_sets_left_out=tuple(np.array(data_sets, object)[~keeps_sets]),
-        )
-
-
-def _positions(names: Sequence[str], known: Sequence[str], kind: str) -> list[int]:
-    """Where names stand; all positions without names.
-
-    Raises:
-        UsageError: an unknown name, or a name twice.
-    """
-    index = {name: i for i, name in enumerate(known)}
-    for name in names:
-        if name not in index:
-            problem = f"unknown {kind} {name!r}; the scores have {_some_names(known)}."
-            raise UsageError(problem, code=f"unknown-{kind.replace(' ', '-')}")
-        if list(names).count(name) > 1:
-            raise UsageError(f"the {kind} {name} is named twice.", code="duplicate-name")
-    return [index[name] for name in names or known]
-
-
-def _missing_error(systems: Sequence[str], data_sets: Sequence[str], is_missing: Any) -> InputError:  # noqa: ANN401
-    """The error that names the systems without some data sets, and these."""
-    rows = [s for s in range(len(systems)) if is_missing[:, s].any()]
-    lines = [
-        f"{systems[s]} lacks {_some_names([data_sets[d] for d in np.flatnonzero(is_missing[:, s])])}"
-        for s in rows[:_MAX_NAMED]
-    ]
-    further = f"; and {len(rows) - _MAX_NAMED} more systems" if len(rows) > _MAX_NAMED else ""
-    problem = (
-        f"{len(rows)} of {count_noun(len(systems), 'system')} lack some of {count_noun(len(data_sets), 'data set')}"
-        f" ({'; '.join(lines)}{further}), and means over different data sets cannot be compared; leave out these "
-        "systems (--missing systems), or the data sets (--missing data-sets), or name data sets that all have "
-        "(--only)."
-    )
-    return InputError(problem, source="scores", code="missing-value")
 
 
 def compare_data_sets(

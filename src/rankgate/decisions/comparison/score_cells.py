@@ -86,7 +86,7 @@ def _read_file(file_source: InputFile, names: MetricNames) -> ScoreFile:
 
 
 def _read_folder(folder: Path, names: MetricNames) -> ScoreFile:
-    """The files of a folder: a model's results on several tasks, or those of several models, as MTEB has them.
+    """The files of a folder: results of one model or several on several tasks, as MTEB writes them.
 
     A folder that has files of values is a system. Where there are several, such as
     ``results/MODEL/REVISION``, each is a system of its own, also two revisions of a model.
