@@ -201,7 +201,7 @@ def test_the_command_writes_one_latex_table(run, saved):
     cells = (
         r"\textsuperscript{c} ease",
         *(rf"\textbf{{{best}}}" for best in ("0.7500", "1.0000", "0.8750", "1.00")),
-        "1–3",
+        "1--3",
     )
     assert rows[3] == rf" & {' & '.join(cells)} \\"
     assert rows[4].startswith(r"RR & \textsuperscript{a} pop & ")

@@ -202,7 +202,8 @@ def _over_data_sets(function: Command) -> Command:
             problem = f"{name} is for --data-sets{' with --scores' if uses_paths else ''}; leave it out."
             raise UsageError(problem, code="conflicting-options")
         if uses_paths:
-            return _compare_paths(function, args, options, only)
+            _compare_paths(function, args, options, only)
+            return None
         chosen = {"only": listed_names(only), "missing": missing} if data_sets else None
         return function(*args, data_sets=chosen, **options)
 
@@ -304,7 +305,7 @@ def compare_command(
     rankgate compare --scores table.csv -m nDCG@10 bm25 dense
     rankgate compare test.qrels.csv popular.run knn.run -m nDCG@10 -m Coverage@10 --items books.csv
     rankgate compare test.qrels.csv knn.run bpr.seed1.run bpr.seed2.run bpr.seed3.run --seeds .seed
-    rankgate compare --data-sets "beir/{data_set}/qrels.tsv" "old/{data_set}.run" "new/{data_set}.run"
+    rankgate compare --data-sets "beir/{data_set}/qrels.txt" "old/{data_set}.run" "new/{data_set}.run"
     rankgate compare --data-sets --scores mteb/results --missing systems
     """
     if lists and form != "json":

@@ -31,7 +31,7 @@ def find_data_sets(qrels: str | None, runs: Sequence[str | None], only: Sequence
         named = f"{without[0]} has no {DATA_SET}" if without else "judgments and two runs are needed"
         problem = (
             f"--data-sets: {named}; write the paths of all data sets at once, as in "
-            f"'beir/{DATA_SET}/qrels.tsv' 'old/{DATA_SET}.run' 'new/{DATA_SET}.run', or give --scores."
+            f"'beir/{DATA_SET}/qrels.txt' 'old/{DATA_SET}.run' 'new/{DATA_SET}.run', or give --scores."
         )
         raise UsageError(problem, code="missing-input")
     before, *after = re.escape(paths[0]).split(re.escape(DATA_SET))

@@ -93,18 +93,18 @@ class DataSetValues:
         kept_systems = _positions(systems, self.systems, "system")
         kept_sets = _positions(only, self.data_sets, "data set")
         means = {label: table[np.ix_(kept_sets, kept_systems)] for label, table in self.means.items()}
-        is_missing = np.isnan(np.stack([*means.values()])).any(axis=0)
+        is_missing = np.asarray(np.isnan(np.stack([*means.values()])).any(axis=0), np.bool_)
         names = [self.systems[s] for s in kept_systems]
         data_sets = [self.data_sets[d] for d in kept_sets]
-        lacking_systems, lacking_sets = is_missing.any(axis=0), is_missing.any(axis=1)
-        if lacking_systems.any() and missing == "refuse":
+        if is_missing.any() and missing == "refuse":
             raise _missing_error(names, data_sets, is_missing)
-        keeps_systems = ~lacking_systems if missing == "systems" else np.ones(len(names), bool)
-        keeps_sets = ~lacking_sets if missing == "data-sets" else np.ones(len(data_sets), bool)
+        keeps_systems = (~is_missing | (missing != "systems")).all(axis=0)
+        keeps_sets = (~is_missing | (missing != "data-sets")).all(axis=1)
         for kind, keeps in (("system", keeps_systems), ("data set", keeps_sets)):
-            if keeps.sum() < 2:
+            kept = int(np.count_nonzero(keeps))
+            if kept < 2:
                 problem = (
-                    f"{count_noun(int(keeps.sum()), kind)} to compare, of {len(keeps)} with values; at least "
+                    f"{count_noun(kept, kind)} to compare, of {np.size(keeps)} with values; at least "
                     "two are needed. Name fewer data sets, or systems that have them all."
                 )
                 raise UsageError(problem, code="missing-input")
@@ -138,9 +138,9 @@ def _missing_error(
     systems: Sequence[str], data_sets: Sequence[str], is_missing: NDArray[np.bool_]
 ) -> InputError:
     """The error that names the systems without some data sets, and these."""
-    rows = np.flatnonzero(is_missing.any(axis=0))
+    rows = np.flatnonzero(is_missing.any(axis=0)).tolist()
     lines = [
-        f"{systems[s]} lacks {list_names([data_sets[d] for d in np.flatnonzero(is_missing[:, s])])}"
+        f"{systems[s]} lacks {list_names([data_sets[d] for d in np.flatnonzero(is_missing[:, s]).tolist()])}"
         for s in rows[:_MAX_NAMED]
     ]
     more = f"; and {len(rows) - _MAX_NAMED} more" if len(rows) > _MAX_NAMED else ""

@@ -219,7 +219,7 @@ class DataSetComparison(Result):
     }
     OPTIONAL: ClassVar[tuple[str, ...]] = ("systems_left_out", "data_sets_left_out")
     charts: ClassVar[Mapping[str, str]] = {
-        "ranks": "rankgate.decisions.comparison.rank_chart:draw_rank_intervals"
+        "rank-intervals": "rankgate.decisions.comparison.rank_chart:draw_rank_intervals"
     }
     headline_text: ClassVar[str] = "{system_count:n system} on {data_set_count:n data set}"
     layout: ClassVar[Layout] = (
@@ -234,7 +234,7 @@ class DataSetComparison(Result):
             varying=("metric",),
             condition="is_wide",
         ),
-        ShownChart("ranks", "intervals"),
+        ShownChart("rank-intervals", "intervals"),
         View(
             "groups",
             "longest runs of systems of which no two can be told apart: {population}",
@@ -397,7 +397,7 @@ class DataSetComparison(Result):
             queries = query_values(comparisons, metric)
             sign = -1 if metric in first.lower else 1
             _add_tests(rows, metric, systems, np.array(means), queries, sign, first.level, seed)
-        frames = {name: pl.DataFrame(rows[name], dict(cls.SCHEMAS[name]), orient="row") for name in rows}
+        frames = _make_frames(rows)
         test = marked_figures(reference)[2]
         return cls(
             tuple(comparisons), systems, first.convention, test, first.level, seed, first.lower, **frames
@@ -431,7 +431,7 @@ class DataSetComparison(Result):
             _add_tests(
                 rows, metric, names, matrix, [], sign, rules.level, rules.seed, has_baseline=bool(systems)
             )
-        frames = {name: pl.DataFrame(rows[name], dict(cls.SCHEMAS[name]), orient="row") for name in rows}
+        frames = _make_frames(rows)
         return cls(
             data_sets,
             names,
@@ -481,6 +481,12 @@ class DataSetComparison(Result):
             )
             notices.append(Notice("data-sets-left-out", text))
         return tuple(notices)
+
+
+def _make_frames(rows: Rows) -> dict[str, Any]:
+    """The tables of a result by name."""
+    schemas = DataSetComparison.SCHEMAS
+    return {name: pl.DataFrame(rows[name], dict(schemas[name]), orient="row") for name in rows}
 
 
 def _lowest_p(data_sets: int, systems: int) -> float:

@@ -26,7 +26,7 @@ def draw_rank_intervals(result: DataSetComparison) -> Picture:
         for key in dict.fromkeys((row["metric"], row["population"]) for row in rows)
     ]
     return Picture(
-        "ranks",
+        "rank-intervals",
         f"Ranks that {count_noun(len(result.systems), 'system')} may have",
         "The rank of the mean over data sets (point), and the ranks that a system may have (line). All lines "
         f"of a panel together hold the true ranks with a confidence of {result.level:.0%}. Blue: may have "
