@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 _MOST_PAIRS = 200
 _WIDEST = 25  # systems, or data sets, of a table of all means
+_FEW = 6  # data sets of such a table if their values are given
 _NAMES = pl.List(pl.String)
 VALUES = Columns(
     "One row per metric, data set and system.",
@@ -315,8 +316,9 @@ class DataSetComparison(Result):
 
     @property
     def is_wide(self) -> bool:
-        """True if there are too many systems or data sets for a table of all means."""
-        return max(len(self.systems), len(self.data_sets)) > _WIDEST
+        """True if a table of all means would hide the ranks: it is large, or repeats a table of scores."""
+        sets = len(self.data_sets)
+        return max(len(self.systems), sets) > _WIDEST or (not self.test and sets > _FEW)
 
     @property
     def marks_ranks_only(self) -> bool:
