@@ -27,7 +27,12 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present.document_forms import render_text
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.comparison.compare import compare
-from rankgate.decisions.comparison.data_set_paths import find_data_sets, listed_names, with_data_set
+from rankgate.decisions.comparison.data_set_paths import (
+    find_data_sets,
+    listed_names,
+    system_names_of,
+    with_data_set,
+)
 from rankgate.decisions.comparison.data_sets import compare_data_sets
 from rankgate.decisions.comparison.documents.comparison_document import WORST, query_document
 from rankgate.decisions.comparison.inference import Test
@@ -215,10 +220,12 @@ def _compare_paths(
 ) -> None:
     """Compare on each data set, whose name stands in the paths, and print all together."""
     paths = {name: options[name] for name in ("qrels", "baseline", "candidates")}
+    runs = [paths["baseline"], *paths["candidates"]]
     comparisons: dict[str, Any] = {}
-    for name in find_data_sets(paths["qrels"], [paths["baseline"], *paths["candidates"]], only):
+    for name in find_data_sets(paths["qrels"], runs, only):
         named_paths = {key: with_data_set(path, name) for key, path in paths.items()}
-        comparisons[name] = function(*args, data_sets={}, **{**options, **named_paths})
+        systems = {"systems": system_names_of(runs)}
+        comparisons[name] = function(*args, data_sets=systems, **{**options, **named_paths})
     print_result(compare_data_sets(comparisons, test=options["test"]), options["form"], options["output"])
 
 
@@ -320,11 +327,17 @@ def compare_command(
         )
     if data_sets is not None and query_id is not None:
         raise UsageError("--query is for one data set; leave out --data-sets.", code="conflicting-options")
-    if data_sets and isinstance(collection, Scores):
+    if data_sets is not None and isinstance(collection, Scores):
         _print_data_sets(collection, [baseline, *candidates], data_sets, settings, form, output)
         return None
     with TerminalProgress(2 * len(candidates) + 2):  # each is scored, then compared
-        result = compare(collection, baseline, list(candidates), **settings)
+        runs: Any = baseline
+        if data_sets is not None and len(data_sets["systems"]) == 1 + len(
+            candidates
+        ):  # else seeds of systems
+            runs = dict(zip(data_sets["systems"], (baseline, *candidates), strict=True))
+            candidates = ()
+        result = compare(collection, runs, list(candidates), **settings)
     if data_sets is not None:
         return result
     if query_id is not None:

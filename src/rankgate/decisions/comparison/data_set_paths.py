@@ -48,6 +48,24 @@ def find_data_sets(qrels: str | None, runs: Sequence[str | None], only: Sequence
     return listed or names
 
 
+def system_names_of(runs: Sequence[str]) -> list[str]:
+    """The names of systems, from the paths of their runs on all data sets.
+
+    The last part of a path that says more than the data set; the whole path where two are alike.
+
+    >>> system_names_of(["runs/bm25-{data_set}.run", "dense/{data_set}.run"])
+    ['bm25', 'dense']
+    >>> system_names_of(["a/{data_set}/top.run", "b/{data_set}/top.run"])
+    ['a/top', 'b/top']
+    """
+    parts = [
+        [part.replace(DATA_SET, "").strip("-_. ") for part in Path(run).with_suffix("").parts] for run in runs
+    ]
+    long_names = ["/".join(filter(None, run_parts)) or "run" for run_parts in parts]
+    names = [name.rpartition("/")[2] for name in long_names]
+    return names if len({*names}) == len(names) else long_names
+
+
 def listed_names(only: Sequence[str]) -> list[str]:
     """Names, where the path of a file stands for the names on its lines.
 

@@ -178,7 +178,8 @@ def _means_table(result: DataSetComparison) -> Iterator[Block]:
             cells.append(["–".join(map(str, dict.fromkeys(ends[name]))) for name in result.systems])
             populations[str(population)] = None
         rows += zip([str(metric[0])] * len(names), names, *cells, strict=True)
-    rank_headers = (f"may rank, {population}" for population in populations)
+    names_of_columns = {NEW_DATA_SETS: "ranks", NEW_QUERIES: "ranks, queries"}
+    rank_headers = (names_of_columns[population] for population in populations)
     header = ("metric", "system", *map(make_printable, result.data_sets), "mean", "mean rank", *rank_headers)
     grid = Grid(header, tuple(rows), frozenset({0, 1}), 2)
     plain_rows = tuple(("" if i % len(names) else row[0], *row[1:]) for i, row in enumerate(rows))
@@ -248,19 +249,19 @@ class DataSetComparison(Result):
         ),
         _means_table,
         Sentence(
-            "All intervals of a metric and population together hold the true ranks in at least {level:.0%} "
-            "of such tables.",
+            "Ranks are those that a system may have; all of a metric and population together hold the true "
+            "ones in at least {level:.0%} of such tables.",
             "intervals",
         ),
         Sentence(
-            "For new data sets this supposes that these are a sample of the data sets that matter. It does "
+            "For new data sets (ranks) this supposes that these are a sample of the data sets that matter. It does "
             "not hold if systems fail together on a kind of data set that is rare, as in one of 20: then up "
             "to one table in eight had a wrong rank.",
             "intervals",
         ),
         Sentence(
-            "New queries: the data sets stay as they are, so that these ranks may not hold on other data "
-            "sets.",
+            "For new queries (ranks, queries) the data sets stay as they are: these ranks may not hold on "
+            "other data sets.",
             "has_queries",
         ),
         Sentence(
