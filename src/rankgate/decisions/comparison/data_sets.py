@@ -147,7 +147,7 @@ def _means_table(result: DataSetComparison) -> Iterator[Block]:
     names = [f"{mark} {make_printable(name)}" for name, mark in marks.items()]
     rows: list[tuple[str, ...]] = []
     bold: set[tuple[int, int]] = set()
-    populations: dict[str, None] = {}
+    populations = result.intervals["population"].unique(maintain_order=True)
     for metric, values in result.values.group_by("metric", maintain_order=True):
         ranks = result.ranks.filter(metric=metric[0])
         sign = 1 if metric[0] in result.lower else -1
@@ -172,11 +172,10 @@ def _means_table(result: DataSetComparison) -> Iterator[Block]:
                     for text, w in zip(texts, worse, strict=True)
                 ]
             )
-        of_metric = result.intervals.filter(metric=metric[0])
-        for (population,), intervals in of_metric.group_by("population", maintain_order=True):
+        for population in populations:
+            intervals = result.intervals.filter(metric=metric[0], population=population)
             ends = dict(zip(intervals["system"], intervals.select("low", "high").rows(), strict=True))
-            cells.append(["–".join(map(str, dict.fromkeys(ends[name]))) for name in result.systems])
-            populations[str(population)] = None
+            cells.append(["–".join(map(str, dict.fromkeys(ends.get(name, ())))) for name in result.systems])
         rows += zip([str(metric[0])] * len(names), names, *cells, strict=True)
     names_of_columns = {NEW_DATA_SETS: "ranks", NEW_QUERIES: "ranks, queries"}
     rank_headers = (names_of_columns[population] for population in populations)
@@ -254,9 +253,9 @@ class DataSetComparison(Result):
             "intervals",
         ),
         Sentence(
-            "For new data sets (ranks) this supposes that these are a sample of the data sets that matter. It does "
-            "not hold if systems fail together on a kind of data set that is rare, as in one of 20: then up "
-            "to one table in eight had a wrong rank.",
+            "For new data sets (ranks) this supposes that these are a sample of the data sets that matter. "
+            "It does not hold if systems fail together on a kind of data set that is rare, as in one of 20: "
+            "then up to one table in eight had a wrong rank.",
             "intervals",
         ),
         Sentence(
