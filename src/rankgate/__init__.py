@@ -39,7 +39,7 @@ _HOMES = {
     "rankgate.decisions.advice.settlement": ["Settlement"],
     "rankgate.decisions.comparison.compare": ["compare"],
     "rankgate.decisions.comparison.comparison": ["Comparisons"],
-    "rankgate.decisions.comparison.data_sets": ["DataSetComparison"],
+    "rankgate.decisions.comparison.data_sets": ["compare_data_sets", "DataSetComparison"],
     "rankgate.decisions.comparison.inference": ["Test"],
     "rankgate.decisions.comparison.reported_systems": ["read_scores"],
     "rankgate.decisions.cutoffs.cutoff": ["CutoffAnalysis", "cutoff"],

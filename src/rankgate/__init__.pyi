@@ -29,6 +29,7 @@ from rankgate.decisions.advice.settlement import Settlement as Settlement
 from rankgate.decisions.comparison.compare import compare as compare
 from rankgate.decisions.comparison.comparison import Comparisons as Comparisons
 from rankgate.decisions.comparison.data_sets import DataSetComparison as DataSetComparison
+from rankgate.decisions.comparison.data_sets import compare_data_sets as compare_data_sets
 from rankgate.decisions.comparison.inference import Test as Test
 from rankgate.decisions.comparison.reported_systems import read_scores as read_scores
 from rankgate.decisions.cutoffs.cutoff import CutoffAnalysis as CutoffAnalysis
@@ -198,6 +199,7 @@ __all__ = [
     "check_gold",
     "collect",
     "compare",
+    "compare_data_sets",
     "compare_engines",
     "convention",
     "conventions",

@@ -29,7 +29,9 @@ from rankgate.data.streams.source import split_table
 from rankgate.decisions.advice.advise import advise
 from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.data_sets import compare_data_sets
 from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.comparison.reported_systems import read_scores
 from rankgate.decisions.cutoffs.cutoff import cutoff
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy_keys import policy_keys
@@ -218,6 +220,11 @@ _INPUTS: Mapping[str, Input] = {
         "columns, grades, tags, items, sample, predicted, and others.",
         Folder.collection,
     ),
+    "data_sets": Input(
+        str,
+        "the file of a table with a row for each data set and a column for each system.",
+        lambda folder, path: read_scores(folder.file(path)),
+    ),
     "run": Input(str, "the file of a run.", Folder.named_file),
     "runs": Input(list[str], "files of runs.", Folder.named_files),
     "file": Input(str, "the file.", Folder.file),
@@ -331,6 +338,7 @@ def make_tools(folder: Folder) -> list[Tool]:
     tools = (
         tool(evaluate, collection, "runs", "metrics", "convention"),
         tool(compare, collection, "baseline", "candidates", "metrics", "convention", "test"),
+        tool(compare_data_sets, "data_sets", "systems", "metrics", "missing"),
         tool(
             gate,
             *(collection, "baseline", "candidate", "policy"),

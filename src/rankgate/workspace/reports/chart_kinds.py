@@ -92,6 +92,7 @@ CHART_KINDS = (
 RESULT_CHART_KINDS = tuple(
     ChartKind(name, title, "result")
     for name, title in (
+        ("rank-intervals", "ranks that systems may have over data sets"),
         ("overlap-curve", "documents that two runs share by depth"),
         ("similarity", "how similar the rankings of several runs are"),
         ("history", "a metric over time"),
