@@ -7,7 +7,7 @@ from dataclasses import field
 from hashlib import sha256
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
