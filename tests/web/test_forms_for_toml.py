@@ -312,7 +312,7 @@ def click_log(queries, searches=1500):
 def test_clicks_become_judgments_of_the_queries_of_the_project(shop):
     store, people = shop
     manager = people["manager"]
-    log = ("log.csv", click_log(["Red Shoes ", "not ours"]))
+    log = ("log.csv", click_log(["Red Shoes ", "red shoes", "not ours"]))
     stated = manager.send(CLICKS, CLICKS, log=log, judgments="clicks", preview="1").data.decode()
     assert "1,500 searches" in stated
     assert "the project has 1 of the queries" in stated

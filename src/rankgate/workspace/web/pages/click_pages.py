@@ -98,7 +98,7 @@ class _ClickLog:
     def shared_queries(self) -> int:
         """The number of queries of the log that the project has."""
         texts = self.searches.pairs["query_id"].unique()
-        return sum(text.strip().casefold() in self.query_ids for text in texts)
+        return len({text.strip().casefold() for text in texts} & self.query_ids.keys())
 
 
 @page("clicks", _CLICKS_PATH, MANAGING_ROLES, "Judgments from clicks")
@@ -237,5 +237,11 @@ def _judge(request: WebRequest, log: _ClickLog) -> tuple[Qrels, dict[str, Json]]
 
 
 def _texts_to_ids(qrels: Qrels, query_ids: dict[str, str]) -> dict[str, str]:
-    texts = qrels.table["query_id"].str.strip_chars().unique()
-    return {text: query_ids[text.casefold()] for text in texts if text.casefold() in query_ids}
+    """The id of each text of the log; of texts that differ by case the one with most documents."""
+    counts = dict(qrels.table.group_by("query_id").len().iter_rows())
+    text_of_id = {
+        query_ids[text.strip().casefold()]: text
+        for text in sorted(counts, key=lambda text: (counts[text], text))
+        if text.strip().casefold() in query_ids
+    }
+    return {text: query_id for query_id, text in text_of_id.items()}
