@@ -185,8 +185,9 @@ def refuse_gaps(how: Convention, label: str, gaps: Mapping[str, tuple[int, pl.Se
     """
     for choice, (count, query_ids) in gaps.items():
         if getattr(how, choice) == "error" and count:
-            first = f" ({_quoted(query_ids.head(1))})" if len(query_ids) else ""
-            queries, end = count_noun(count, "query has", "queries have"), f"{first}; {how.name} stops here."
+            example = f" ({_quoted(query_ids.head(1))})" if len(query_ids) else ""
+            queries = count_noun(count, "query has", "queries have")
+            end = f"{example}; {how.name} stops here."
             if choice == "missing":
                 problem = f"{queries} judgments and no results{end}"
                 raise InputError(problem, source=label, code="missing-query")
