@@ -109,7 +109,7 @@ def gate(
     policy = find_policy(Path(folder)) if policy is None else policy
     rules, saved = _rules(policy, of_values=isinstance(source, Scores | Comparison)), None
     if isinstance(source, Comparison):
-        pair = ComparedPair.of(source)
+        pair = ComparedPair.from_comparison(source)
         _refuse_other_terms(pair, rules, states_convention=isinstance(policy, str | Path | Policy))
     else:
         systems, saved = _systems(source, baseline, candidate, rules, Path(folder))
