@@ -107,7 +107,7 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
 
 def _cells(replications: int) -> Iterator[tuple[Any, ...]]:
     """Part, distribution, means and size as the page names them; the means, a sample, how many."""
-    few = max(1, replications // 10)
+    few = max(1, replications // 20)
     for systems, sizes in ((2, SIZES), (10, SIZES), (30, (10, 41))):
         for kind, name, n in product(KINDS, ("equal", "spread"), sizes):
             means = _means(name, systems)
@@ -219,7 +219,7 @@ def section(cells: Sequence[Any]) -> str:
         "should be in at most 5 % (three standard errors allowed; misses are marked ✘). Equal systems may "
         "have each rank that they share: telling them apart is an error. Uncorrected: tables in which "
         "a paired t-test at 5 % for each pair names a wrong one. Told apart: share of the truly different "
-        f"pairs. {REPLICATIONS:,} tables for a cell of 10 equal systems on 41 data sets, 200 to 1,000 "
+        f"pairs. {REPLICATIONS:,} tables for a cell of 10 equal systems on 41 data sets, 100 to 500 "
         "elsewhere.\n\n"
         f"For new data sets, without rare losses: {count(NEW_DATA_SETS, rare=False)}. With a system that "
         f"loses much on one data set in 20: {count(NEW_DATA_SETS, rare=True)}; a sample shows little of "
