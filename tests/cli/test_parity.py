@@ -79,6 +79,7 @@ COMMAND_ONLY = {
     "compare": {
         *("query_id", "worst", "pairs", "tables", "lists", "record", "also"),  # what is printed and recorded
         *("scores", "directions", "seeds"),  # read_scores; read_run
+        *("data_sets", "only", "missing"),  # compare_data_sets
     },
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file

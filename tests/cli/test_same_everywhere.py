@@ -19,9 +19,9 @@ from rankgate.decisions.advice.advise import advise
 from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.cutoffs.cutoff import cutoff
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
-from rankgate.decisions.cutoffs.cutoff import cutoff
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.cli import rankgate as program
 from rankgate.interface.mcp.mcp_tools import make_tools, open_folder

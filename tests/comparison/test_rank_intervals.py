@@ -83,6 +83,14 @@ def test_equal_systems_may_have_every_rank():
     assert alike_groups(np.arange(4), result.is_better(0.95)) == [(0, 4)]
 
 
+def test_a_near_copy_of_a_system_hides_no_others():
+    """Two systems that differ in two rows have resamples without any spread of their difference."""
+    values = noisy([0.3, 0.5, 0.4], n=40)
+    copy = values[:, [1]] + np.eye(40)[:, [3]] / 100 - np.eye(40)[:, [7]] / 50
+    is_better = compare_by_units(np.hstack([values, copy])).is_better(0.95)
+    assert is_better.sum(axis=1).tolist() == [0, 2, 1, 2]
+
+
 def test_clearly_different_systems_have_their_ranks():
     result = compare_data_sets(read_scores(board(noisy([0.3, 0.5, 0.4, 0.5]))))
     assert ranks(result) == {"m0": (4, 4), "m1": (1, 2), "m3": (1, 2), "m2": (3, 3)}

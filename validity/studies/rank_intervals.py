@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Sample = Callable[[np.random.Generator], tuple[SeparatedSystems, Floats]]
 
-REPLICATIONS, RESAMPLES, LEVEL = 10_000, 199, 0.95
+REPLICATIONS, RESAMPLES, LEVEL = 2_000, 199, 0.95
 NEW_DATA_SETS, NEW_QUERIES, MISSING = "new data sets", "new queries", "missing data sets"
 SIZES = (6, 10, 20, 41)
 QUERIES = {"25, 25, 25": (25,) * 3, "10 to 300": (10, 20, 50, 100, 300), "10 × 5": (10,) * 5}
@@ -117,7 +117,7 @@ def _cells(replications: int) -> Iterator[tuple[Any, ...]]:
     clustered = np.repeat(np.linspace(-0.1, 0.1, 20), 10)[:181]
     sample = partial(_new_data_sets, "unequal spread", 41, clustered)
     yield NEW_DATA_SETS, "unequal spread", "tens are equal", "41", clustered, sample, max(1, few // 5)
-    yield from _real_cells(max(1, few // 4))
+    yield from _real_cells(max(1, few // 8))
     for kind, name, (label, sizes_of_sets) in product(KINDS, ("equal", "spread"), QUERIES.items()):
         means = _means(name, 10)
         yield NEW_QUERIES, kind, name, label, means, partial(_new_queries, kind, sizes_of_sets, means), few
@@ -219,7 +219,7 @@ def section(cells: Sequence[Any]) -> str:
         "should be in at most 5 % (three standard errors allowed; misses are marked ✘). Equal systems may "
         "have each rank that they share: telling them apart is an error. Uncorrected: tables in which "
         "a paired t-test at 5 % for each pair names a wrong one. Told apart: share of the truly different "
-        f"pairs. {REPLICATIONS:,} tables for a cell of 10 equal systems on 41 data sets, 200 to 1,000 "
+        f"pairs. {REPLICATIONS:,} tables for a cell of 10 equal systems on 41 data sets, 25 to 200 "
         "elsewhere.\n\n"
         f"For new data sets, without rare losses: {count(NEW_DATA_SETS, rare=False)}. With a system that "
         f"loses much on one data set in 20: {count(NEW_DATA_SETS, rare=True)}; a sample shows little of "

@@ -28,6 +28,7 @@ _BLOCK = 1 << 18  # statistics of pairs at one time
 _ROWS = 1 << 22  # squares of differences of queries and pairs at one time
 _MOST = 1 << 26  # statistics of pairs in all: more pairs have fewer resamples
 _FEWEST = 999
+_FLOOR = 0.25  # of a pair's variance: a resample has no less, or near copies of a system hide all others
 _CLOSE = 1e-9  # of a statistic: sums in another order may differ so much
 
 
@@ -104,7 +105,8 @@ def compare_by_queries(
     """Test all pairs of systems on these data sets, with the queries within each as the sample.
 
         t = |Σ d̄| / √(Σ s²/n),  d̄, s² and n the mean, variance and number of a pair's differences in
-        each data set; t* the same of resamples of the queries, around the d̄ of the sample.
+        each data set; t* the same of resamples of the queries, around the d̄ of the sample, with at
+        least a quarter of the variance of the sample.
 
     p is the share of resamples in which the largest t* of a pair and all pairs with a smaller t is at
     least t (bootstrap-t, Efron 1982; step-down by the largest, Romano and Wolf, JASA 100, 2005).
@@ -132,14 +134,16 @@ def _bootstrap(data_sets: Sequence[Floats], pairs: Pairs, samples: int, seed: in
     unit_weights = [np.ones((1, len(values))) for values in data_sets]
     _, variance = _moments(deviations, unit_weights, pairs)
     threshold = _CLOSE**2 * max(float(np.abs(values).max()) for values in data_sets) ** 2
-    observed = _ratio(np.asarray(gaps), variance[0], threshold, 0.0)
+    observed = _ratio(np.asarray(gaps), variance[0], threshold)
     order = np.argsort(observed, kind="stable")
     ordered = pairs[0][order], pairs[1][order]
+    floor = _FLOOR * variance[0][order]
 
     def statistics() -> Iterator[Floats]:
         for begin, end in _blocks(samples, len(order)):
             weights = [_draw_counts(len(rows), end - begin, rng) for rows in deviations]
-            yield _ratio(*_moments(deviations, weights, ordered), threshold, np.inf)
+            total, resampled = _moments(deviations, weights, ordered)
+            yield _ratio(total, np.maximum(resampled, floor), threshold)
 
     return _corrected(observed, order, statistics(), 1)
 
@@ -172,16 +176,11 @@ def _moments(deviations: Sequence[Floats], weights: Sequence[Floats], pairs: Pai
     return total, variance
 
 
-def _ratio(difference: Floats, variance: Floats, threshold: float, without_spread: float) -> Floats:
-    """|difference| / √variance; a variance up to the threshold is a rounding error.
-
-    Without spread it is 0 where there is no difference, else ``without_spread``.
-    """
+def _ratio(difference: Floats, variance: Floats, threshold: float) -> Floats:
+    """|difference| / √variance; 0 where the variance is at most the threshold, a rounding error."""
     has_spread = variance > threshold
-    size = np.abs(difference)
-    ratio = size / np.sqrt(np.where(has_spread, variance, 1.0))
-    degenerate = np.where(size**2 > threshold, without_spread, 0.0)
-    return np.asarray(np.where(has_spread, ratio, degenerate), np.float64)
+    ratio = np.abs(difference) / np.sqrt(np.where(has_spread, variance, 1.0))
+    return np.asarray(np.where(has_spread, ratio, 0.0), np.float64)
 
 
 def _limit(samples: int, pairs: int) -> int:
