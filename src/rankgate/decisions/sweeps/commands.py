@@ -16,7 +16,7 @@ from rankgate.core.console.terminal_output import TerminalProgress, print_result
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.sweeps.sweep_verb import count_steps, sweep
-from rankgate.measurement import store_options
+from rankgate.measurement import metric_options, store_options
 
 if TYPE_CHECKING:
     from rankgate.store.client.remote_project import RemoteProject
@@ -36,14 +36,7 @@ if TYPE_CHECKING:
     help="With --project: a parameter of the engine and its values, as in k1=0.9,1.2; may be given several "
     "times.",
 )
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    help="With --project: a metric; the first one decides. Without it: nDCG@10.",
-)
+@metric_options.metrics_option("With --project: a metric; the first one decides. Without it: nDCG@10.")
 @click.option(
     "--rate",
     type=click.FloatRange(0, min_open=True),
