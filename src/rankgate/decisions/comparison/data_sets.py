@@ -254,8 +254,8 @@ class DataSetComparison(Result):
         ),
         Sentence(
             "For new data sets (ranks) this supposes that these are a sample of the data sets that matter. "
-            "It does not hold if systems fail together on a kind of data set that is rare, as in one of 20: "
-            "then up to one table in twelve had a wrong rank.",
+            "It does not hold if systems fail badly on a kind of data set that is rare, as in one of 20: "
+            "then up to one table in six had a wrong rank.",
             "intervals",
         ),
         Sentence(
