@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankgate.data.qrels import Ratings
-from rankgate.decisions.sweeps.sweep import choose
+from rankgate.decisions.sweeps.choice import choose
 from rankgate.judging.admission.lineage import Lineage, family_bias
 from rankgate.judging.agreement.agreement_alarms import rater_alarms
 from rankgate.judging.agreement.rated_pairs import rated_pairs
