@@ -45,6 +45,7 @@ _HOMES = {
     "rankgate.decisions.cutoffs.cutoff": ["CutoffAnalysis", "cutoff"],
     "rankgate.decisions.gating.gate": ["gate"],
     "rankgate.decisions.gating.policy": ["Policy", "read as read_policy"],
+    "rankgate.decisions.gating.saved.holdout_account": ["AccountSummary", "open_account"],
     "rankgate.decisions.gating.self_check": ["self_check"],
     "rankgate.decisions.gating.verdict": ["GateCheck", "Verdict"],
     "rankgate.decisions.pipelines.stage_runner": ["LivePipeline"],

@@ -37,6 +37,8 @@ from rankgate.decisions.cutoffs.cutoff import cutoff as cutoff
 from rankgate.decisions.gating.gate import gate as gate
 from rankgate.decisions.gating.policy import Policy as Policy
 from rankgate.decisions.gating.policy import read as read_policy
+from rankgate.decisions.gating.saved.holdout_account import AccountSummary as AccountSummary
+from rankgate.decisions.gating.saved.holdout_account import open_account as open_account
 from rankgate.decisions.gating.self_check import self_check as self_check
 from rankgate.decisions.gating.verdict import GateCheck as GateCheck
 from rankgate.decisions.gating.verdict import Verdict as Verdict
@@ -123,6 +125,7 @@ from rankgate import online as online
 __version__: str
 
 __all__ = [
+    "AccountSummary",
     "Accumulator",
     "AdmissionPlan",
     "Advice",
@@ -215,6 +218,7 @@ __all__ = [
     "history",
     "holes",
     "metric",
+    "open_account",
     "plot",
     "pool",
     "progress",

@@ -12,6 +12,7 @@ from math import log2
 import pytest
 from mcp.server import MCPServer
 
+import rankgate
 from mcp import Client, StdioServerParameters
 from rankgate.data.files.formats import formats
 from rankgate.interface.mcp.mcp_command import mcp_command
@@ -284,3 +285,25 @@ def test_a_figure_without_a_value_has_its_reason(place):
     assert not wrong, answer
     assert answer["result"]["runs"][0]["mean"]["RR"] is None
     assert answer["empty"]["runs[0].mean.RR"]
+
+
+def test_the_gate_says_the_budget_and_figures_of_held_out_queries_are_refused(place):
+    ids = range(20)
+    (place / "held.txt").write_text("".join(f"h{i} 0 a{i} 1\nh{i} 0 b{i} 0\n" for i in ids))
+    for name, first, second in (("one", "b", "a"), ("two", "a", "b")):
+        lines = (f"h{i} Q0 {first}{i} 1 2 {name}\nh{i} Q0 {second}{i} 2 1 {name}\n" for i in ids)
+        (place / f"{name}.run").write_text("".join(lines))
+    held = {"qrels": "held.txt", "baseline": "one.run", "candidate": "two.run"}
+    _, ((_, answer),) = talk(place, [("gate", held)])
+    assert answer["result"]["account"]["state"] == "unknown"
+    rankgate.open_account(place, tests=10)
+    files = {"qrels.txt": "new.run", "held.txt": "two.run"}
+    calls = [("evaluate", {"qrels": qrels, "runs": [run]}) for qrels, run in files.items()]
+    answers = talk(place, [calls[0], ("gate", held), calls[1], ("gate", held)])[1]
+    (_, first), (_, verdict), (is_error, refused), (_, other) = answers
+    assert first["result"]["runs"]
+    assert verdict["result"]["account"]["left"] == 9
+    assert not verdict["result"]["means"]
+    assert is_error
+    assert "held out" in refused
+    assert other["result"]["account"]["test"] == 1  # the same test again

@@ -494,3 +494,17 @@ def test_the_command_prints_writes_and_exits(plan, shop):
     assert page.read_text().count("<table") >= 3
     failing = plan('[dials]\ntable = ["plain", "late"]\n')
     assert CliRunner().invoke(program, ["sweep", str(failing)]).exit_code == 3
+
+
+def test_a_sweep_charges_its_points_once_and_wears_the_queries(plan, shop, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert rankgate.sweep(plan()).account.state == "unknown"
+    rankgate.open_account(tests=50)
+    result = rankgate.sweep(plan())
+    assert (result.account.state, result.account.test, result.account.left) == ("open", 5, 45)
+    assert any(notice.code == "budget" for notice in result.notices)
+    assert Sweep.from_dict(result.to_dict()).account == result.account
+    assert rankgate.sweep(plan()).account.test == 5
+    runs = [shop / "sweep.points" / point.run for point in result.points[:2]]
+    verdict = rankgate.gate(shop / "qrels.txt", *runs)
+    assert (verdict.account.state, verdict.verdict) == ("worn", "inconclusive")

@@ -8,6 +8,7 @@ records and stores hold it; its class may move.
 from __future__ import annotations
 
 CLASSES = {
+    "account": "decisions.gating.saved.holdout_account:AccountSummary",
     "admission": "judging.admission.admit:JudgeAdmission",
     "admission_plan": "judging.admission.admit_plan:AdmissionPlan",
     "advice": "decisions.advice.advise:Advice",

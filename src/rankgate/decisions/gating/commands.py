@@ -45,10 +45,12 @@ from rankgate.data.formats import registry
 from rankgate.data.score_parts import Need
 from rankgate.decisions.comparison import commands as comparing
 from rankgate.decisions.comparison.reported_systems import VALUE_SUPPLY
+from rankgate.decisions.gating.charged_tests import missing_account
 from rankgate.decisions.gating.gate import gate, with_noise
 from rankgate.decisions.gating.policy import parse_policy, policy
 from rankgate.decisions.gating.policy_keys import policy_keys
 from rankgate.decisions.gating.saved import saved_baselines as service
+from rankgate.decisions.gating.saved.holdout_account import find_account, open_account
 from rankgate.decisions.gating.self_check import self_check
 from rankgate.decisions.gating.verdict_document import VERDICT_FORMS, render, statement
 from rankgate.measurement import metric_options
@@ -164,6 +166,34 @@ def show(name: str, form: str) -> None:
 def listed(form: str) -> None:
     """List all saved baselines."""
     print_result(service.SavedBaselines.from_baselines(*service.list_baselines()), form)
+
+
+@click.group("account", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def account_command() -> None:
+    """Keep the account of held-out queries, which an optimiser's candidates spend.
+
+    \b
+    rankgate account open --tests 1000
+    rankgate account show
+    """
+
+
+@account_command.command("open")
+@verb_options(open_account, "tests alpha")
+@shared_options.form(*FORMS)
+def open_command(form: str, **options: Any) -> None:
+    """Open the account of this folder; from then on the gate charges each candidate to its queries."""
+    print_result(open_account(**options), form)
+
+
+@account_command.command("show")
+@shared_options.form(*FORMS)
+def show_account(form: str) -> None:
+    """Show the sets of queries of the account, their tests, and how many are left."""
+    account = find_account(Path())
+    if account is None:
+        raise UsageError(f"{missing_account().reason}.", code="no-account")
+    print_result(account.summary(), form)
 
 
 def _complete_inputs(function: Command) -> Command:

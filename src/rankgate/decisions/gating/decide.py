@@ -44,6 +44,7 @@ def decide(
     inputs: Inputs | None = None,
     *,
     looks: LookNumber | None = None,
+    level: float | None = None,
     today: str = "",
     redraws: int = 0,
 ) -> Verdict:
@@ -58,6 +59,7 @@ def decide(
         policy: the demands.
         inputs: further inputs of rules.
         looks: the number of this look at the queries; None if the queries are not pinned.
+        level: the alpha of this test, if an account of the queries gives it.
         today: the day, for exceptions that expire.
         redraws: the number of resampled sets of queries for the rate of other verdicts.
 
@@ -66,7 +68,7 @@ def decide(
             queries on a metric without values of queries.
     """
     inputs = inputs or Inputs()
-    design, alpha = inputs.design, policy["alpha"] * _alpha_share(policy, looks)
+    design, alpha = inputs.design, level or policy["alpha"] * _alpha_share(policy, looks)
     inferring = [rule for rule in policy.rules if rule.tier == "block" and RULES[rule.kind].statistical]
     terms = Terms(
         alpha,
@@ -240,7 +242,7 @@ def _refuse_impossible(rule: Rule, low: float, high: float) -> None:
 
 def _alpha_share(policy: Policy, look_number: LookNumber | None) -> float:
     """The share of alpha that this look may spend; the shares of looks 1, 2, … add up to 1."""
-    if look_number is None or policy["looks"] == "warn":
+    if look_number is None or policy["looks"] not in ("correct", "anytime"):
         return 1.0
     count = look_number.candidate if policy["looks"] == "anytime" else look_number.look
     return 6 / (pi * count) ** 2
@@ -255,7 +257,7 @@ def _notes(policy: Policy, evidence: Evidence, look_number: LookNumber | None) -
         notes += _effective_notes(policy, evidence)
     if look_number is None:
         return notes
-    if policy["looks"] != "warn":
+    if policy["looks"] in ("correct", "anytime"):
         look_label = f"look {look_number.look}"
         if policy["looks"] == "anytime":
             look_label = f"candidate {look_number.candidate}, look {look_number.look}"

@@ -24,6 +24,7 @@ from rankgate.decisions.comparison.comparison_checks import missing_input_error
 from rankgate.decisions.comparison.paired_values import unequal_warnings
 from rankgate.decisions.comparison.pairs import ComparisonRules
 from rankgate.decisions.comparison.reported_systems import read_scores, reported_tables
+from rankgate.decisions.gating.charged_tests import charge_test, promoting, withhold
 from rankgate.decisions.gating.decide import decide
 from rankgate.decisions.gating.flip_checks import REDRAWS
 from rankgate.decisions.gating.gate_against_saved import (
@@ -35,6 +36,7 @@ from rankgate.decisions.gating.policy import Policy, find_policy, load_default_p
 from rankgate.decisions.gating.rule_inputs import make_inputs
 from rankgate.decisions.gating.saved import saved_baselines
 from rankgate.decisions.gating.saved.baseline_file import number_look
+from rankgate.decisions.gating.saved.holdout_account import find_account
 from rankgate.decisions.gating.saved.saved_baselines import (
     SavedBaseline,
     refuse_unfinished,
@@ -108,6 +110,9 @@ def gate(
     source, baseline, candidate, policy = _named_values(collection, baseline, candidate, policy)
     policy = find_policy(Path(folder)) if policy is None else policy
     rules, saved = _rules(policy, of_values=isinstance(source, Scores | Comparison)), None
+    is_default = policy is None or (isinstance(policy, Sequence) and not isinstance(policy, str))
+    if is_default and find_account(Path(folder)):
+        rules = promoting(rules)
     if isinstance(source, Comparison):
         pair = ComparedPair.from_comparison(source)
         _refuse_other_terms(pair, rules, states_convention=isinstance(policy, str | Path | Policy))
@@ -119,18 +124,27 @@ def gate(
         with progress(None):
             (pair,) = systems.pairs(ComparisonRules(rules.test, sizes=False))
     inputs = make_inputs(pair, rules, saved)
+    texts, text_notes = _query_texts(pair)
+    charged = charge_test(pair, rules, inputs, texts, Path(folder))
+    account, charge = charged or (None, None)
     verdict = decide(
         pair.with_totals(inputs.wholes),
         rules,
         inputs,
         looks=number_look(saved.looks, pair.systems[1]) if saved else None,
+        level=charge.level if charge else None,
         today=today or datetime.now(UTC).strftime("%Y-%m-%d"),
-        redraws=0 if pair.design else redraws,
+        redraws=0 if pair.design or account else redraws,
     )
-    if pair.made.scorer is None:
-        note = _NO_RUNS_NOTE if pair.made.supply.has("lists") else _VALUES_ONLY_NOTE
-        return _in_query_figures(verdict.noted(note), pair.made.groups)
-    verdict = _with_query_texts(verdict, pair.systems[0], pair.made.scorer.collection.judgments)
+    verdict = replace(verdict, texts=texts, notes=(*verdict.notes, *text_notes))
+    if charge is not None and (account is not None or rules["looks"] == "account"):
+        verdict = withhold(verdict, account, charge)
+    else:
+        if pair.made.scorer is None:
+            verdict = verdict.noted(_NO_RUNS_NOTE if pair.made.supply.has("lists") else _VALUES_ONLY_NOTE)
+        verdict = _in_query_figures(
+            verdict if charge is None else verdict.budgeted(charge.budget), pair.made.groups
+        )
     return _log_look(verdict, saved, pair.systems[1], log=log) if saved else verdict
 
 
@@ -390,31 +404,29 @@ _TAGS = ("text", "query_text", "query")
 _FILES = ("queries.tsv", "queries.csv", "queries.jsonl", "queries.parquet", "queries.txt")
 
 
-def _with_query_texts(verdict: Verdict, system: ScoredRun, judgments: object) -> Verdict:
-    """A verdict with the texts of its queries, and a note where a file of queries cannot be read.
+def _query_texts(pair: ComparedPair) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """The texts of queries, where they are known, and a note where a file of queries cannot be read.
 
     They are a tag called text, query_text or query; else those of ``queries.tsv`` (csv, jsonl, parquet,
-    txt) beside the judgments, or in their folder.
-
-    Args:
-        verdict: the verdict.
-        system: a scored system with its tags.
-        judgments: the judgments; only a path has files beside it.
+    txt) beside the judgments, or in their folder; only a path has files beside it.
     """
+    if pair.made.scorer is None:
+        return {}, ()
+    system, judgments = pair.systems[0], pair.made.scorer.collection.judgments
     tag = next((name for name in _TAGS if name in system.tags), None)
     if tag is not None:
         rows = system.queries.select("query_id", pl.col(tag).cast(pl.String)).drop_nulls()
-        return replace(verdict, texts=dict(rows.iter_rows()))
+        return dict(rows.iter_rows()), ()
     if not isinstance(judgments, str | Path):
-        return verdict
+        return {}, ()
     folder = Path(judgments) if Path(judgments).is_dir() else Path(judgments).parent
     path = next((folder / name for name in _FILES if (folder / name).is_file()), None)
     if path is None:
-        return verdict
+        return {}, ()
     try:
-        return replace(verdict, texts={query.query_id: query.text for query in queries_of(path)})
+        return {query.query_id: query.text for query in queries_of(path)}, ()
     except RankgateError as error:
-        return verdict.noted(f"the texts of queries are left out: {error}")
+        return {}, (f"the texts of queries are left out: {error}",)
 
 
 def _log_look(verdict: Verdict, saved: SavedBaseline, candidate: ScoredRun, *, log: bool) -> Verdict:

@@ -532,6 +532,8 @@ def _policy(file: TomlFile) -> Policy:
     )
     # a younger setting counts only where it is not the default, so that older policies keep their hash
     hashed_settings = {k: v for k, v in settings.items() if (k, v) != ("min_answered", MIN_ANSWERED)}
+    if hashed_settings["looks"] == "auto":  # the name of the default in earlier versions
+        hashed_settings["looks"] = "warn"
     text = repr((sorted(hashed_settings.items(), key=str), rules, *hashed_tables, *launch.hashed))
     digest = hashlib.sha256(text.encode()).hexdigest()
     return Policy(

@@ -61,11 +61,12 @@ SETTINGS = (
     Parameter(
         "looks",
         "text",
-        "the treatment of repeated evaluations (looks) at the same queries: warn; correct alpha by 6/(pi * "
+        "the treatment of repeated evaluations (looks) at the same queries: account, for candidates that an "
+        "optimiser chose: the budget of the queries in the folder's account; warn; correct alpha by 6/(pi * "
         "look)^2; or anytime: queries may be added between looks without correction, and alpha is corrected "
-        "for further candidates only",
-        "warn",
-        choices=("warn", "correct", "anytime"),
+        "for further candidates only; auto is account if the folder has one, else warn",
+        "auto",
+        choices=("auto", "account", "warn", "correct", "anytime"),
     ),
     Parameter(
         "holes",

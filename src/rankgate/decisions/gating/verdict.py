@@ -25,6 +25,7 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.comparison.comparison import Comparison
 from rankgate.decisions.gating.rule import Outcome, Rule, Status
+from rankgate.decisions.gating.saved.holdout_account import HoldoutBudget
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,7 @@ class Verdict(Result):
         level: the level of the bound that a pass needs; None where none was computed.
         texts: the texts of queries, where they are known.
         saved: the name of the saved baseline, and when it was saved; empty for a run.
+        account: what the account of held-out queries says of these; None if none was asked.
     """
 
     kind: ClassVar[str] = "verdict"
@@ -158,10 +160,15 @@ class Verdict(Result):
     level: float | None = None
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
     saved: tuple[str, ...] = ()
+    account: HoldoutBudget | None = None
 
     def noted(self, note: str) -> Verdict:
         """The same with one note more."""
         return replace(self, notes=(*self.notes, note))
+
+    def budgeted(self, budget: HoldoutBudget) -> Verdict:
+        """The same with what an account says of the queries."""
+        return replace(self, account=budget).noted(budget.sentence)
 
     @property
     def passed(self) -> bool:
@@ -259,6 +266,7 @@ class Verdict(Result):
             "flip_rate": encode(self.again),
             **({"subset": list(self.subset)} if self.subset else {}),
             **({"saved_baseline": dict(zip(_SAVED, self.saved, strict=True))} if self.saved else {}),
+            **({"account": encode(self.account)} if self.account else {}),
         }
 
     @classmethod
@@ -284,6 +292,9 @@ class Verdict(Result):
             compared=tuple(values.get("means", ())),  # older results have no such field
             subset=tuple(values.get("subset", ())),
             saved=tuple(values.get("saved_baseline", {}).values()),
+            account=HoldoutBudget(**decode(HoldoutBudget, budget))
+            if (budget := values.get("account"))
+            else None,
         )
 
     @property

@@ -45,6 +45,7 @@ class Settings:
         repeats: The number of times that queries are split again.
         level: The confidence level of the intervals.
         seed: The seed of folds and proposals.
+        account: False to charge no point to the folder's account of held-out queries.
     """
 
     engine: str | None = None
@@ -62,6 +63,7 @@ class Settings:
     repeats: Annotated[int, Range(1, 1000)] = 10
     level: Annotated[float, Range(0, 1, exclusive=True)] = 0.95
     seed: Annotated[int, Range(0)] = 0
+    account: bool = True
 
 
 @dataclass(frozen=True)

@@ -210,6 +210,7 @@ class ValueTable:
         clustered: the number of queries, if they form fewer clusters; 0 if each query is its own
             cluster.
         problem: the reason why clusters of these sizes allow no decision; empty if they allow one.
+        query_ids: the queries of the first metric.
     """
 
     values: dict[str, Floats]
@@ -217,6 +218,7 @@ class ValueTable:
     substituted: int
     clustered: int = 0
     problem: str = ""
+    query_ids: tuple[str, ...] = ()
 
 
 def align_values(
@@ -245,7 +247,7 @@ def align_values(
     is_present = ~absent.all(axis=1)
     frame = pl.DataFrame({"query_id": ids})
     joined = [frame.join(scores, "query_id", how="left", maintain_order="left") for scores in wide_scores]
-    substituted, clustered, problem = 0, 0, ""
+    substituted, clustered, problem, query_ids = 0, 0, "", None
     for label in labels:
         values = np.column_stack([joined_scores[label].to_numpy() for joined_scores in joined]).astype(float)
         is_unknown = np.isnan(values)
@@ -254,13 +256,16 @@ def align_values(
         if label in lower:
             is_kept &= ~is_partial
         values_by_metric[label] = np.where(is_unknown, 0.0, values)[is_kept]
-        units = QueryClusters.from_queries(ids.filter(pl.Series(is_kept)).to_list(), clusters or {})
+        kept_ids = ids.filter(pl.Series(is_kept)).to_list()
+        query_ids = query_ids or tuple(kept_ids)
+        units = QueryClusters.from_queries(kept_ids, clusters or {})
         if len(units.first) < len(values_by_metric[label]):
             clustered = max(clustered, len(values_by_metric[label]))
             problem = problem or (units.problem(values_by_metric[label][:, 0]) or ("", ""))[1]
             values_by_metric[label] = units.values(values_by_metric[label])
         substituted = max(substituted, int(is_partial.sum()))
-    return ValueTable(values_by_metric, int((~is_present).sum()), substituted, clustered, problem)
+    left_out = int((~is_present).sum())
+    return ValueTable(values_by_metric, left_out, substituted, clustered, problem, query_ids or ())
 
 
 def _is_missing(measured: MeasuredPoint, ids: pl.Series) -> NDArray[np.bool_]:

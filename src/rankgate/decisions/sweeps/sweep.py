@@ -15,6 +15,7 @@ from rankgate.core.present.document_model import Chart, Table
 from rankgate.core.present.layout import NOTICES, Layout, Texts, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
+from rankgate.decisions.gating.saved.holdout_account import HoldoutBudget
 from rankgate.decisions.sweeps.choice import Choice, MeanInterval
 from rankgate.decisions.sweeps.dials import Dial, Importance, point_text, value_text
 
@@ -183,6 +184,7 @@ class Sweep(Result):
         folder: the folder of runs; None if they are not kept.
         not_timed: why points were not timed in turn; empty if they were, or have no latency.
         input_notices: cautions about the judgments and the runs.
+        account: what the account of held-out queries says of these; None in results of earlier versions.
     """
 
     kind: ClassVar[str] = "sweep"
@@ -238,6 +240,7 @@ class Sweep(Result):
     folder: str | None = None
     not_timed: str = ""
     input_notices: tuple[Notice, ...] = ()
+    account: HoldoutBudget | None = None
 
     @property
     def metric(self) -> str:

@@ -33,6 +33,7 @@ from rankgate.decisions.sweeps.point_measurer import (
 )
 from rankgate.decisions.sweeps.sweep import Sweep, SweepPoint
 from rankgate.decisions.sweeps.sweep_plan import read_plan
+from rankgate.decisions.sweeps.swept_budget import charge_sweep
 from rankgate.engines.requests.secrets import plain_text_secrets
 from rankgate.engines.snapshots.snapshot import plain_secret_notices
 
@@ -239,6 +240,11 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
         front = [scored_indices[index] for index in front_of(sign * means, speed, settings.level)]
         for column, index in enumerate(scored_indices):
             points[index] = _with_latency(points[index], timing, speed, column)
+    is_charged = settings.search == "grid" and not table.clustered and choice is not None
+    gains = sign * (table.values[metric] - table.values[metric][:, :1]) if is_charged else None
+    chosen = scored_indices.index(choice.place) if choice else 0
+    scored_points = [measured[index] for index in scored_indices]
+    account, budget_notice = charge_sweep(plan, scored_points, gains, list(table.query_ids), chosen)
     return Sweep(
         name=plan.name,
         target=plan.target.name,
@@ -264,7 +270,9 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
         repeats=settings.repeats,
         folder=str(folder),
         not_timed=timing.problem,
+        account=account,
         input_notices=(
+            budget_notice,
             *_input_notices(measured),
             *_cluster_notices(table, metric),
             *plain_secret_notices(

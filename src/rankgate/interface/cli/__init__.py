@@ -60,6 +60,7 @@ SECTIONS = {
         "gate": "Check a candidate against a policy: pass, fail or inconclusive.",
         "policy": "Check a gate policy, or show the kinds of rules.",
         "baseline": "Save, show and list baselines for the gate.",
+        "account": "Keep what an optimiser's candidates spend of held-out queries.",
     },
     "Judge": {
         "pool": "Select what to judge from the results of several systems.",
@@ -190,6 +191,7 @@ _COMMANDS = {
     "gate": "rankgate.decisions.gating.commands:gate_command",
     "policy": "rankgate.decisions.gating.commands:policy_command",
     "baseline": "rankgate.decisions.gating.commands:baseline_command",
+    "account": "rankgate.decisions.gating.commands:account_command",
     "pool": "rankgate.judging.commands.pool_commands:pool_command",
     "sheet": "rankgate.judging.commands.pool_commands:sheet_command",
     "collect": "rankgate.judging.commands.pool_commands:collect_command",

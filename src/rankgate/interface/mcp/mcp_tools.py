@@ -13,12 +13,14 @@ import glob
 import inspect
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rankgate.core.declare import Parameter, fields_of
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data.collection import Collection, parse_collection
 from rankgate.data.files.conversion import convert
 from rankgate.data.files.formats import formats
@@ -33,8 +35,10 @@ from rankgate.decisions.comparison.data_sets import compare_data_sets
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.reported_systems import read_scores
 from rankgate.decisions.cutoffs.cutoff import cutoff
+from rankgate.decisions.gating.charged_tests import missing_account
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy_keys import policy_keys
+from rankgate.decisions.gating.saved.holdout_account import HoldoutAccount, find_account, query_keys
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.mcp.mcp_answers import content_of, index_of
@@ -49,6 +53,7 @@ from rankgate.measurement.metric_options import verb_parameter
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json
     from rankgate.data.input_types import QrelsLike, RunLike
+    from rankgate.decisions.gating.verdict import Verdict
 
 CollectionLike = str | dict[str, Any]
 """A file of judgments or of a collection, or the fields of one."""
@@ -299,11 +304,14 @@ class Tool:
 
     def __call__(self, **stated: Any) -> dict[str, Any]:
         """The result of the verb for an assistant's arguments."""
+        account = find_account(self.folder.root)
         bound = inspect.signature(self.verb).bind_partial(**self.fixed)
         for argument in self.arguments:
             declared = argument.declared
             value = argument.input.read(self.folder, stated.get(argument.name, declared.default))
             bound.arguments[declared.name] = value
+            if account and isinstance(value, Collection) and self.verb is not gate_with_budget:
+                _refuse_held_out(account, value)
         answer = self.verb(*bound.args, **bound.kwargs)
         return answer if isinstance(answer, dict) else content_of(answer)
 
@@ -313,6 +321,29 @@ class Tool:
         summary = inspect.cleandoc(self.verb.__doc__ or "").partition("\n")[0]
         lines = [f"    {argument.name}: {argument.help}" for argument in self.arguments]
         return "\n".join([summary, "", "Args:", *lines])
+
+
+def _refuse_held_out(account: HoldoutAccount, collection: Collection) -> None:
+    """Refuse figures of queries that an account charges: an assistant would fit them.
+
+    Raises:
+        UsageError: a query of the collection had a test.
+    """
+    judgments = collection.qrels().table
+    query_ids = judgments["query_id"].unique(maintain_order=True).to_list()
+    if count := account.count_tested(query_keys(query_ids, judgments, None)):
+        raise UsageError(
+            f"{count:,} of {count_noun(len(query_ids), 'query')} are held out for the gate, which withholds "
+            "their figures; take other queries.",
+            code="held-out-queries",
+        )
+
+
+@wraps(gate)
+def gate_with_budget(*args: Any, **options: Any) -> Verdict:
+    """The verdict, with the budget of its queries; it is unknown without an account."""
+    verdict = gate(*args, **options)
+    return verdict if verdict.account else verdict.budgeted(missing_account())
 
 
 def make_tools(folder: Folder) -> list[Tool]:
@@ -340,7 +371,7 @@ def make_tools(folder: Folder) -> list[Tool]:
         tool(compare, collection, "baseline", "candidates", "metrics", "convention", "test"),
         tool(compare_data_sets, "data_sets", "systems", "metrics", "missing"),
         tool(
-            gate,
+            gate_with_budget,
             *(collection, "baseline", "candidate", "policy"),
             saved="baseline",
             log=False,
