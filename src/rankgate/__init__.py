@@ -46,6 +46,8 @@ _HOMES = {
     "rankgate.decisions.gating.policy": ["Policy", "read as read_policy"],
     "rankgate.decisions.gating.self_check": ["self_check"],
     "rankgate.decisions.gating.verdict": ["GateCheck", "Verdict"],
+    "rankgate.decisions.migration.migrate": ["migrate"],
+    "rankgate.decisions.migration.migration": ["Migration"],
     "rankgate.decisions.pipelines.stage_runner": ["LivePipeline"],
     "rankgate.decisions.pipelines.stages": ["Pipeline"],
     "rankgate.decisions.pipelines.stages_verb": ["stages"],

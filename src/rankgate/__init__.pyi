@@ -37,6 +37,8 @@ from rankgate.decisions.gating.policy import read as read_policy
 from rankgate.decisions.gating.self_check import self_check as self_check
 from rankgate.decisions.gating.verdict import GateCheck as GateCheck
 from rankgate.decisions.gating.verdict import Verdict as Verdict
+from rankgate.decisions.migration.migrate import migrate as migrate
+from rankgate.decisions.migration.migration import Migration as Migration
 from rankgate.decisions.pipelines.stage_runner import LivePipeline as LivePipeline
 from rankgate.decisions.pipelines.stages import Pipeline as Pipeline
 from rankgate.decisions.pipelines.stages_verb import stages as stages
@@ -152,6 +154,7 @@ __all__ = [
     "Lists",
     "LivePipeline",
     "Matrix",
+    "Migration",
     "ModelRatings",
     "Pipeline",
     "PlannedJudgments",
@@ -209,6 +212,7 @@ __all__ = [
     "history",
     "holes",
     "metric",
+    "migrate",
     "plot",
     "pool",
     "progress",

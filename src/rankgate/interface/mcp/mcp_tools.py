@@ -32,6 +32,7 @@ from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy_keys import policy_keys
+from rankgate.decisions.migration.migrate import migrate
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.mcp.mcp_answers import content_of, index_of
@@ -342,6 +343,7 @@ def make_tools(folder: Folder) -> list[Tool]:
         tool(holes, collection, "baseline", "candidate", "metrics"),
         tool(blindspots, collection, "baseline", "candidate", "metrics"),
         tool(rank_similarity, "first", "second", "others"),
+        tool(migrate, collection, "old", "new", "exact", "quantised", "answers"),
         tool(validate, "files", "against", "golden"),
         tool(describe, "files"),
         tool(advise, collection, "runs"),
