@@ -125,7 +125,7 @@ def migrate(
         rows = sample.draw(sample.affordable(budget), test.seed)
         pool = sample.to_judge(rows, now, budget - judged)
         sampled_low, sampled_high = sample.bounds(rows, now, 1 - test.level)
-        low_bound, high_bound = max(certain_low, sampled_low), min(certain_high, sampled_high)
+        low_bound, high_bound = np.clip((sampled_low, sampled_high), certain_low, certain_high).tolist()
         needed = _expected_need(sample, sample.shares(rows, now), margin, 1 - test.level)
     of_query = pairs.with_columns(most=pl.Series(pairs["mass"].to_numpy() * largest)).group_by("query_id")
     steps, blockers = _measure_steps(collection, names, tops, (exact, quantised), how, k)
