@@ -20,6 +20,7 @@ from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.gating.gate import gate
+from rankgate.decisions.migration.migrate import migrate
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.cli import rankgate as program
@@ -48,6 +49,7 @@ VERBS = {
     "holes": (holes, ()),
     "blindspots": (blindspots, ()),
     "rank-similarity": (rank_similarity, ()),
+    "migrate": (migrate, ()),
     "validate": (validate, ()),
     "describe": (describe, ()),
     "advise": (advise, ()),
@@ -86,6 +88,8 @@ LEFT_OUT = {
             *("rank_similarity.p", "rank_similarity.ties", "rank_similarity.depth"),
             *("rank_similarity.collection", "rank_similarity.metrics"),
             *("rank_similarity.baselines", "rank_similarity.convention"),
+            *("migrate.metric", "migrate.convention", "migrate.budget"),
+            *("migrate.highest", "migrate.test"),
             *("advise.task", "advise.stage", "advise.page", "advise.depth"),
             *("advise.convention", "advise.test"),
         },

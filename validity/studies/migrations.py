@@ -1,5 +1,7 @@
 """Passes of migrations that lose more than the margin, and of harmless ones, by 100 judgments."""
 
+# ruff: noqa: ARG001 - worlds are made by functions of the same arguments
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     Random = np.random.Generator
 
 MARGIN, ALPHA, BUDGET, HIGHEST, K = 0.01, 0.05, 100, 3.0, 10
-QUERIES, DOCUMENTS, REPLICATIONS = 1000, 30, 1000
+QUERIES, DOCUMENTS, REPLICATIONS = 1000, 30, 500
 _NEAR = 0.0115  # a world that loses at most so much needs no fewer queries
 
 
@@ -69,7 +71,15 @@ def run(replications: int = REPLICATIONS, seed: int = 0) -> list[Cell]:
         if is_harmful:
             new, grades = _calibrate(grades, lists, new)
         cells += [
-            _cell(name, grades, lists, new, replications, judged_before=before, harmful=is_harmful)
+            _cell(
+                name,
+                grades,
+                lists,
+                new,
+                replications if is_harmful else replications // 5,
+                judged_before=before,
+                harmful=is_harmful,
+            )
             for before in (False, True)
         ]
     return cells
@@ -151,14 +161,11 @@ WORLDS: dict[str, tuple[Callable[..., Ints], bool]] = {
     "relevant documents sink by one rank": (_sink_relevant, True),
     "one kind of queries loses half": (_lose_one_cluster, True),
     "a third gain, the others lose": (_gain_and_lose, True),
-    "a graph misses 0.2%": (_missing(0.002), False),
     "a graph misses 0.5%": (_missing(0.005), False),
     "a graph misses 1%": (_missing(0.01), False),
     "a graph misses 2%": (_missing(0.02), False),
-    "a graph misses 3%": (_missing(0.03), False),
     "quantised, noise .05": (_noise(0.05), False),
     "quantised, noise .1": (_noise(0.1), False),
-    "quantised, noise .2": (_noise(0.2), False),
 }
 """Changes of the lists, and whether enough queries get them for a loss just beyond the margin."""
 
@@ -233,7 +240,9 @@ def _cell(
     )
 
 
-def _judge(sample: PairSample, rows: Ints, all_gains: pl.DataFrame, before: pl.DataFrame) -> tuple[Grades, int]:
+def _judge(
+    sample: PairSample, rows: Ints, all_gains: pl.DataFrame, before: pl.DataFrame
+) -> tuple[Grades, int]:
     """All rounds of judging, of the queries that were drawn, and what is left of the budget."""
     drawn = sample.pairs[rows].select("query_id").unique()
     documents, known, gains = (
@@ -274,8 +283,5 @@ def section(cells: Sequence[Any]) -> str:
         f"before anything is judged. Where it is below .05, {min((c.passed for c in within), default=0):.0%} or "
         "more of harmless migrations pass; where it is far above, 100 judgments seldom let one pass, and "
         "the output says how many it takes. Judgments of the old lists make it a few times smaller.\n\n"
-        + table(
-            ("lists", "old judged", "kept", "difference", "at stake", "passed", "failed"),
-            rows,
-        )
+        + table(("lists", "old judged", "kept", "difference", "at stake", "passed", "failed"), rows)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -274,9 +275,15 @@ def spacing_low(values: Floats, low: float, alpha: float) -> float:
     >>> round(spacing_low(np.ones(28), 0.0, 0.05), 2)  # 0.05^(1/28)
     0.9
     """
-    weights = np.random.default_rng(0).standard_exponential((_DRAWN_WEIGHTS, len(values) + 1))
-    sums = weights @ np.append(values, low) / weights.sum(axis=1)
-    return float(np.quantile(sums, alpha))
+    return float(np.quantile(_simplex_weights(len(values) + 1) @ np.append(values, low), alpha))
+
+
+@lru_cache(maxsize=1)
+def _simplex_weights(count: int) -> Floats:
+    """(W, count) weights, each row uniform on the simplex."""
+    weights = np.random.default_rng(0).standard_exponential((_DRAWN_WEIGHTS, count))
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights
 
 
 def unseen_share(n: int, alpha: float) -> float:
