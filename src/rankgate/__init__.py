@@ -48,6 +48,8 @@ _HOMES = {
     "rankgate.decisions.gating.saved.holdout_account": ["AccountSummary", "open_account"],
     "rankgate.decisions.gating.self_check": ["self_check"],
     "rankgate.decisions.gating.verdict": ["GateCheck", "Verdict"],
+    "rankgate.decisions.migration.migrate": ["migrate"],
+    "rankgate.decisions.migration.migration": ["Migration"],
     "rankgate.decisions.pipelines.stage_runner": ["LivePipeline"],
     "rankgate.decisions.pipelines.stages": ["Pipeline"],
     "rankgate.decisions.pipelines.stages_verb": ["stages"],

@@ -42,6 +42,8 @@ from rankgate.decisions.gating.saved.holdout_account import open_account as open
 from rankgate.decisions.gating.self_check import self_check as self_check
 from rankgate.decisions.gating.verdict import GateCheck as GateCheck
 from rankgate.decisions.gating.verdict import Verdict as Verdict
+from rankgate.decisions.migration.migrate import migrate as migrate
+from rankgate.decisions.migration.migration import Migration as Migration
 from rankgate.decisions.pipelines.stage_runner import LivePipeline as LivePipeline
 from rankgate.decisions.pipelines.stages import Pipeline as Pipeline
 from rankgate.decisions.pipelines.stages_verb import stages as stages
@@ -159,6 +161,7 @@ __all__ = [
     "Lists",
     "LivePipeline",
     "Matrix",
+    "Migration",
     "ModelRatings",
     "Pipeline",
     "PlannedJudgments",
@@ -218,6 +221,7 @@ __all__ = [
     "history",
     "holes",
     "metric",
+    "migrate",
     "open_account",
     "plot",
     "pool",

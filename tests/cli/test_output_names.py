@@ -47,6 +47,7 @@ CALLS = {
     "scorecard": "qrels.txt old.run new.run -m nDCG@10 --resamples 2",
     "report": COMPARING,
     "rank-similarity": "old.run new.run",
+    "migrate": "old.run new.run",
     "audit": "table.md",
     "sweep": "sweep.toml",
     "history": "nDCG@10 --from history",

@@ -21,6 +21,7 @@ from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.cutoffs.cutoff import cutoff
 from rankgate.decisions.gating.gate import gate
+from rankgate.decisions.migration.migrate import migrate
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.cli import rankgate as program
@@ -50,6 +51,7 @@ VERBS = {
     "cutoff": (cutoff, ()),
     "blindspots": (blindspots, ()),
     "rank-similarity": (rank_similarity, ()),
+    "migrate": (migrate, ()),
     "validate": (validate, ()),
     "describe": (describe, ()),
     "advise": (advise, ()),
@@ -90,6 +92,8 @@ LEFT_OUT = {
             *("rank_similarity.p", "rank_similarity.ties", "rank_similarity.depth"),
             *("rank_similarity.collection", "rank_similarity.metrics"),
             *("rank_similarity.baselines", "rank_similarity.convention"),
+            *("migrate.metric", "migrate.convention", "migrate.budget"),
+            *("migrate.highest", "migrate.test"),
             *("advise.task", "advise.stage", "advise.page", "advise.depth"),
             *("advise.convention", "advise.test"),
         },

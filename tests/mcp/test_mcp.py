@@ -88,6 +88,7 @@ def test_verbs_answer_with_figures_and_text(place):
         ("cutoff", {"qrels": "qrels.txt", "runs": ["old.run"]}),
         ("blindspots", FILES),
         ("rank_similarity", {"first": "old.run", "second": "new.run"}),
+        ("migrate", {"old": "old.run", "new": "new.run"}),
         ("validate", {"files": ["old.run"], "against": "qrels.txt"}),
         ("advise", {"qrels": "qrels.txt", "runs": ["old.run"]}),
         ("list_metrics", {"name": "nDCG"}),

@@ -208,6 +208,7 @@ def made(folder, ratings):
         "scorecard": lambda: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
         "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),
         "fusion": lambda: rankgate.fuse(RUNS, "linear", learning=rankgate.FusionLearning(QRELS, tune=True)),
+        "migration": lambda: rankgate.migrate(OLD, NEW, exact=OLD),
         "rank_similarity": lambda: rankgate.rank_similarity(OLD, NEW, depth=3, collection=QRELS),
         "rank_similarities": lambda: rankgate.rank_similarity({**RUNS, "<script>": {**NEW}}, depth=3),
         "table_audit": lambda: rankgate.audit(published(folder), queries=50),

@@ -163,6 +163,7 @@ def verbs(folder):
         "split": lambda: rankgate.split(log, rankgate.SplitPlan("global"), negatives=5),
         "scorecard": lambda: rankgate.scorecard(qrels, named, resamples=50),
         "rank_similarity": lambda: rankgate.rank_similarity(old, new),
+        "migrate": lambda: rankgate.migrate(old, new),
         "stages": lambda: rankgate.stages(qrels, named, METRICS),
         "baseline": saved_means,
         "kpi": lambda: online.kpi(events(), by=("variant",)),

@@ -54,6 +54,7 @@ CLASSES = {
     "kpi_table": "online.indicators.kpi_table:KpiTable",
     "metric": "measurement.evaluation.metric_details:MetricDetails",
     "metrics": "measurement.evaluation.metric_details:Metrics",
+    "migration": "decisions.migration.migration:Migration",
     "mixed_lists": "online.interleaving.mixed_lists:MixedLists",
     "model_ratings": "judging.llm.rate:ModelRatings",
     "off_policy_estimate": "online.off_policy.off_policy_estimate:OffPolicyEstimate",

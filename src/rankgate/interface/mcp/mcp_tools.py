@@ -39,6 +39,7 @@ from rankgate.decisions.gating.charged_tests import missing_account
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy_keys import policy_keys
 from rankgate.decisions.gating.saved.holdout_account import HoldoutAccount, find_account, query_keys
+from rankgate.decisions.migration.migrate import migrate
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.mcp.mcp_answers import content_of, index_of
@@ -383,6 +384,7 @@ def make_tools(folder: Folder) -> list[Tool]:
         tool(cutoff, collection, "runs", "keep", "no_answer", "threshold"),
         tool(blindspots, collection, "baseline", "candidate", "metrics"),
         tool(rank_similarity, "first", "second", "others"),
+        tool(migrate, collection, "old", "new", "exact", "quantised", "answers"),
         tool(validate, "files", "against", "golden"),
         tool(describe, "files"),
         tool(advise, collection, "runs"),

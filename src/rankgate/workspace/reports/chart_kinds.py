@@ -95,6 +95,7 @@ RESULT_CHART_KINDS = tuple(
         ("rank-intervals", "ranks that systems may have over data sets"),
         ("overlap-curve", "documents that two runs share by depth"),
         ("similarity", "how similar the rankings of several runs are"),
+        ("migration", "documents that an index keeps, by step"),
         ("history", "a metric over time"),
         ("kpi-days", "KPIs by day"),
         ("kpi-positions", "clicks by rank"),
