@@ -13,6 +13,7 @@ SEARCH_WORDS = {
     "collections": ("collection.toml",),
     "columns": ("column names", "CSV columns"),
     "conventions": ("conventions", "tie breaking", "ties"),
+    "cutoff": ("score thresholds", "similarity floor", "abstention", "unanswerable questions"),
     "custom-metrics": ("custom metrics", "user-defined metrics"),
     "dashboard": ("dashboards", "web interface", "trends"),
     "engines": ("search engines", "Elasticsearch", "OpenSearch", "Solr", "snapshots"),

@@ -276,6 +276,7 @@ def write(folder: Path) -> None:
     judgments = (folder / "qrels.txt").read_text().splitlines()
     for count, name in enumerate(("beauty", "games"), 1):
         _lines(folder / "data-sets" / f"{name}.qrels", judgments[count:])
+    _data_sets(folder, judgments)
     shutil.copy(folder / "rerank.run", folder / "later" / "bm25.run")
     shutil.copy(folder / "qrels.txt", folder / "gold.qrels")
     shutil.copy(folder / "bm25.run", folder / "exact.run")  # of an approximate search and an exact one
@@ -291,6 +292,24 @@ def write(folder: Path) -> None:
     _keep_engine(folder / "judging.db")
     _copy(folder, "judging.db", "quality.db")
     _from_made(folder, rng)
+
+
+def _data_sets(folder: Path, judgments: Sequence[str]) -> None:
+    """Judgments and runs of two data sets, and results of models on tasks as MTEB keeps them."""
+    for name in ("old", "new", "beir/fiqa", "beir/nq"):
+        (folder / name).mkdir(parents=True)
+    for count, name in enumerate(("fiqa", "nq"), 3):
+        _lines(folder / "beir" / name / "qrels.txt", judgments[count:])
+        for system in ("old", "new"):
+            shutil.copy(folder / f"{system}.run", folder / system / f"{name}.run")
+    for m, model in enumerate(("small", "base", "large")):
+        results = folder / "mteb" / "results" / f"org__{model}" / "main"
+        results.mkdir(parents=True)
+        (results / "model_meta.json").write_text(json.dumps({"name": f"org/{model}", "revision": "main"}))
+        for task in range(8):
+            row = {"hf_subset": "default", "main_score": 0.4 + m / 10 + (task * 7 + m) % 5 / 50}
+            content = {"task_name": f"Task{task}", "mteb_version": "2.1.0", "scores": {"test": [row]}}
+            (results / f"Task{task}.json").write_text(json.dumps(content))
 
 
 def _keep_engine(store_file: Path) -> None:

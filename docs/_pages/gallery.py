@@ -35,6 +35,7 @@ WORDS = {
     "precision-recall": "qrels.txt bm25.run rerank.run",
     "power": "qrels.txt bm25.run dense.run -m nDCG@10",
     "holes": "qrels.txt bm25.run rrf.run -m nDCG@10 -m RR@5",
+    "cutoff": "qrels.txt bm25.run dense.run",
     "calibration": "qrels.txt bm25.run rrf.run -m nDCG@10",
     "agreement": "ratings.csv",
     "admission": "qrels.txt judge.qrels",

@@ -29,8 +29,11 @@ from rankgate.decisions.advice.settlement import Settlement as Settlement
 from rankgate.decisions.comparison.compare import compare as compare
 from rankgate.decisions.comparison.comparison import Comparisons as Comparisons
 from rankgate.decisions.comparison.data_sets import DataSetComparison as DataSetComparison
+from rankgate.decisions.comparison.data_sets import compare_data_sets as compare_data_sets
 from rankgate.decisions.comparison.inference import Test as Test
 from rankgate.decisions.comparison.reported_systems import read_scores as read_scores
+from rankgate.decisions.cutoffs.cutoff import CutoffAnalysis as CutoffAnalysis
+from rankgate.decisions.cutoffs.cutoff import cutoff as cutoff
 from rankgate.decisions.gating.gate import gate as gate
 from rankgate.decisions.gating.policy import Policy as Policy
 from rankgate.decisions.gating.policy import read as read_policy
@@ -39,6 +42,8 @@ from rankgate.decisions.gating.saved.holdout_account import open_account as open
 from rankgate.decisions.gating.self_check import self_check as self_check
 from rankgate.decisions.gating.verdict import GateCheck as GateCheck
 from rankgate.decisions.gating.verdict import Verdict as Verdict
+from rankgate.decisions.migration.migrate import migrate as migrate
+from rankgate.decisions.migration.migration import Migration as Migration
 from rankgate.decisions.pipelines.stage_runner import LivePipeline as LivePipeline
 from rankgate.decisions.pipelines.stages import Pipeline as Pipeline
 from rankgate.decisions.pipelines.stages_verb import stages as stages
@@ -136,6 +141,7 @@ __all__ = [
     "Convention",
     "Conventions",
     "Conversion",
+    "CutoffAnalysis",
     "DataSetComparison",
     "Descriptions",
     "EngineComparison",
@@ -155,6 +161,7 @@ __all__ = [
     "Lists",
     "LivePipeline",
     "Matrix",
+    "Migration",
     "ModelRatings",
     "Pipeline",
     "PlannedJudgments",
@@ -198,10 +205,12 @@ __all__ = [
     "check_gold",
     "collect",
     "compare",
+    "compare_data_sets",
     "compare_engines",
     "convention",
     "conventions",
     "convert",
+    "cutoff",
     "describe",
     "draw_gold",
     "evaluate",
@@ -212,6 +221,7 @@ __all__ = [
     "history",
     "holes",
     "metric",
+    "migrate",
     "open_account",
     "plot",
     "pool",

@@ -141,24 +141,33 @@ def test_pages_are_read_without_scripts(reader, dashboard, pages):
 
 
 def test_the_navigation_is_whole_on_a_phone_and_by_keyboard(reader, dashboard, pages):
-    """Without scripts: every link is inside the window, and Tab and Enter open one."""
+    """Without scripts: a line opens the menu, every link is inside the window, and Tab and Enter open one."""
     address, _ = dashboard
     reader.send("Emulation.setScriptExecutionDisabled", value=True)
     try:
         reader.open(address + pages["records"], width=390)
-        links = "[...document.querySelectorAll('nav.of-project a')]"
-        pages_of_section = next(section.pages for section in SECTIONS if section.label == "Evaluations")
-        assert reader.ask(f"{links}.length") == len(SECTIONS) + len(pages_of_section)
-        outside = f"{links}.filter((a) => a.getBoundingClientRect().right > innerWidth).length"
-        assert reader.ask(outside) == 0
-        marked = f"{links}.filter((a) => a.ariaCurrent).map((a) => a.innerText)"
-        assert reader.ask(marked) == ["Evaluations", "Records"]
+        assert reader.ask("document.querySelector('.menu').getBoundingClientRect().height") < 40
         focused = "document.activeElement.innerText"
         presses = 0
-        while reader.ask(focused) != "History":
+        while reader.ask("document.activeElement.tagName") != "SUMMARY":
             reader.press("Tab")
             presses += 1
             assert presses < 20
+        assert reader.ask(focused).strip() == "Evaluations › Records"
+        reader.send("Input.dispatchKeyEvent", type="keyDown", key="Enter", text="\r")
+        reader.send("Input.dispatchKeyEvent", type="keyUp", key="Enter")
+        reader.until("document.querySelector('.menu').open")
+        links = "[...document.querySelectorAll('.menu a')]"
+        assert reader.ask(f"{links}.length") == sum(len(section.pages) for section in SECTIONS)
+        outside = f"{links}.filter((a) => a.getBoundingClientRect().right > innerWidth).length"
+        assert reader.ask(outside) == 0
+        marked = f"{links}.filter((a) => a.ariaCurrent).map((a) => a.innerText)"
+        assert reader.ask(marked) == ["Records"]
+        presses = 0
+        while reader.ask(focused) != "Trends":
+            reader.press("Tab")
+            presses += 1
+            assert presses < 40
         reader.ask("document.activeElement.click()")
         reader.until("location.pathname.endsWith('/trends')")
     finally:

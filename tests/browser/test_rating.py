@@ -77,7 +77,7 @@ def signed_in(chromium, address, name):
     chromium.open(f"{address}/sign-in")
     fill(chromium, name=name, password=PASSWORD)
     chromium.ask("document.querySelector('main form').requestSubmit()")
-    chromium.until("location.pathname === '/projects'")
+    chromium.until("location.pathname !== '/sign-in'")
 
 
 def fill(chromium, **fields):
@@ -95,7 +95,7 @@ def test_a_team_judges(chromium, screen, server, files):
     chromium.until("location.pathname === '/projects'")
     fill(chromium, name="docs", title="Python's documentation", scale="graded")
     chromium.ask("document.querySelector('main form').requestSubmit()")
-    chromium.until("location.pathname === '/projects/docs'")
+    chromium.until("location.pathname === '/projects/docs/steps'")
 
     mia = Visitor(address)
     assert mia.sign_in("mia").status == 303

@@ -131,7 +131,7 @@ def accept(page, link, **fields):
     page.send("Network.clearBrowserCookies")
     page.open(link)
     submit(page, link.rpartition("/")[2], password=PASSWORD, **fields)
-    page.until("location.pathname === '/projects'")
+    page.until("location.pathname.startsWith('/projects')")
 
 
 def invite_team(page, address, link):
@@ -139,7 +139,7 @@ def invite_team(page, address, link):
     accept(page, f"{address}{link}", name="root")
     page.open(f"{address}/projects")
     submit(page, "/projects", name="shop", title="Shop", scale="graded")
-    page.until(f"location.pathname === '{SHOP}'")
+    page.until(f"location.pathname === '{SHOP}/steps'")
     links = []
     for name, role in (("ann", "rater"), ("bob", "rater"), ("maria", "manager")):
         page.open(f"{address}{SHOP}/people")

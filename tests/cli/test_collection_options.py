@@ -32,6 +32,7 @@ COMMANDS_OF_COLLECTIONS = {
     "advise": "{} old.run new.run",
     "blindspots": "{} old.run new.run -m nDCG@5",
     "compare": "{} old.run new.run -m nDCG@5",
+    "cutoff": "{} old.run new.run -m nDCG@5",
     "eval": "{} old.run new.run -m nDCG@5",
     "explain": "{} new.run --query q3 -m nDCG@5",
     "gate": "{} old.run new.run --redraws 0",

@@ -29,6 +29,7 @@ CALLS = {
     "reconcile": "qrels.txt old.run -m RR",
     "compare": COMPARING,
     "blindspots": COMPARING,
+    "cutoff": "qrels.txt old.run",
     "holes": f"{DATA} -m RR@10 --draws 2",
     "total-error": "j:1=qrels.txt j:2=qrels.txt --baseline old.run --candidate new.run -m RR",
     "next": "old.run new.run --predicted qrels.txt",
@@ -46,6 +47,7 @@ CALLS = {
     "scorecard": "qrels.txt old.run new.run -m nDCG@10 --resamples 2",
     "report": COMPARING,
     "rank-similarity": "old.run new.run",
+    "migrate": "old.run new.run",
     "audit": "table.md",
     "sweep": "sweep.toml",
     "history": "nDCG@10 --from history",
@@ -75,7 +77,7 @@ def folder(tmp_path, monkeypatch):
     Path("qrels.txt").write_text(qrels)
     for name, docs in (("old", "bac"), ("new", "acb"), ("third", "cba")):
         Path(f"{name}.run").write_text(
-            "".join(f"{q} Q0 {d} {r} {9 - r} t\n" for q in queries for r, d in enumerate(docs))
+            "".join(f"{q} Q0 {d} {r} {9 - r + len(q)} t\n" for q in queries for r, d in enumerate(docs))
         )
     rows = [f"{q},{d},{rater},{len(d + q) % 2}\n" for q in queries for d in "abc" for rater in ("x", "y")]
     Path("ratings.csv").write_text("query_id,doc_id,rater,grade\n" + "".join(rows))

@@ -79,10 +79,12 @@ COMMAND_ONLY = {
     "compare": {
         *("query_id", "worst", "pairs", "tables", "lists", "record", "also"),  # what is printed and recorded
         *("scores", "directions", "seeds"),  # read_scores; read_run
+        *("data_sets", "only", "missing"),  # compare_data_sets
     },
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
     "snapshot": {"target", "baseline", "baseline_output", "seed", "also", "record"},  # compare_engines
+    "sweep": {"qrels", "dials", "metrics", "rate", "record"},  # an engine of a project
     "gate": {
         "open_page",
         *("also", "details", "record", "checked", "snapshots"),  # what is printed and recorded; self_check
@@ -256,7 +258,7 @@ def test_options_of_a_test_come_from_one_declaration(name):
 @pytest.mark.parametrize(
     "name",
     [
-        *("eval", "compare", "gate", "scorecard", "reconcile", "plot", "explain", "holes"),
+        *("eval", "compare", "gate", "scorecard", "reconcile", "plot", "explain", "holes", "cutoff"),
         *("blindspots", "total-error", "stages", "advise", "next", "reusability"),
         *("rank-similarity", "report"),
     ],

@@ -19,7 +19,9 @@ from rankgate.decisions.advice.advise import advise
 from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.cutoffs.cutoff import cutoff
 from rankgate.decisions.gating.gate import gate
+from rankgate.decisions.migration.migrate import migrate
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.cli import rankgate as program
@@ -46,8 +48,10 @@ VERBS = {
     "explain": (explain, ("explain-value",)),
     "reconcile": (reconcile, ()),
     "holes": (holes, ()),
+    "cutoff": (cutoff, ()),
     "blindspots": (blindspots, ()),
     "rank-similarity": (rank_similarity, ()),
+    "migrate": (migrate, ()),
     "validate": (validate, ()),
     "describe": (describe, ()),
     "advise": (advise, ()),
@@ -82,10 +86,14 @@ LEFT_OUT = {
             *("gate.redraws", "explain.depth", "describe.cutoff", "validate.scale"),
             *("reconcile.from_", "reconcile.to", "reconcile.conventions"),
             *("holes.convention", "holes.test", "holes.depth", "holes.draws"),
+            *("cutoff.metric", "cutoff.convention", "cutoff.silent", "cutoff.kept"),
+            *("cutoff.slices", "cutoff.rel", "cutoff.test"),
             *("blindspots.convention", "blindspots.depth", "blindspots.page"),
             *("rank_similarity.p", "rank_similarity.ties", "rank_similarity.depth"),
             *("rank_similarity.collection", "rank_similarity.metrics"),
             *("rank_similarity.baselines", "rank_similarity.convention"),
+            *("migrate.metric", "migrate.convention", "migrate.budget"),
+            *("migrate.highest", "migrate.test"),
             *("advise.task", "advise.stage", "advise.page", "advise.depth"),
             *("advise.convention", "advise.test"),
         },

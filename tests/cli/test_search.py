@@ -14,6 +14,7 @@ from support.command import assert_refused
         ("clicks", "rankgate online judgments"),
         ("map", "  AP"),
         ("unjudged", "rankgate holes"),
+        ("threshold", "rankgate cutoff"),
         ("drop-seen", "--drop-seen"),
         ("elasticsearch", "opensearch"),
         ("off-policy", "docs/off-policy.md"),

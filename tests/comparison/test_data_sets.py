@@ -102,7 +102,7 @@ def test_marks_of_ranks_need_both_tests(learners):
     two = {name: always[name] for name in ("d0", "d1")}
     result = DataSetComparison.from_comparisons(two)
     assert result.ranks["worse"].to_list() == [[], [], []]
-    assert [notice.code for notice in result.notices] == ["few-data-sets"]
+    assert [notice.code for notice in result.notices] == ["few-data-sets", "few-data-sets-for-ranks"]
     assert "at least 3 are needed" in result.notices[0].text
 
 
@@ -196,11 +196,12 @@ def test_the_command_writes_one_latex_table(run, saved):
     latex = run("report", "--data-sets", *paths, "--format", "latex").out
     assert latex.count(r"\begin{tabular}") == 1
     rows = [line for line in latex.splitlines() if line.endswith(r"\\")]
-    assert rows[0] == r"metric & system & ml & games & mean & mean rank \\"
+    assert rows[0] == r"metric & system & ml & games & mean & mean rank & ranks \\"
     assert len(rows) == 1 + 2 * 3
     cells = (
         r"\textsuperscript{c} ease",
         *(rf"\textbf{{{best}}}" for best in ("0.7500", "1.0000", "0.8750", "1.00")),
+        "1--3",
     )
     assert rows[3] == rf" & {' & '.join(cells)} \\"
     assert rows[4].startswith(r"RR & \textsuperscript{a} pop & ")

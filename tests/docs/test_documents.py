@@ -59,7 +59,14 @@ def test_the_public_names_are_these():
         "Conventions",
         "Conversion",
     ]
-    results += ["DataSetComparison", "Descriptions", "EngineComparison", "Explanation", "Finding"]
+    results += [
+        "CutoffAnalysis",
+        "DataSetComparison",
+        "Descriptions",
+        "EngineComparison",
+        "Explanation",
+        "Finding",
+    ]
     results += [
         "Fusion",
         "FusionLearning",
@@ -88,8 +95,17 @@ def test_the_public_names_are_these():
     results += ["Truth", "UsageError"]
     results += ["Validation", "Verdict"]
     verbs = ["admit", "admit_plan", "advise", "agree", "annotate", "attribute", "audit", "blindspots"]
-    verbs += ["check_engine", "check_gold", "collect", "compare", "compare_engines", "convention"]
-    verbs += ["conventions", "convert", "describe", "draw_gold", "evaluate", "explain"]
+    verbs += ["check_engine", "check_gold", "collect", "compare", "compare_data_sets", "compare_engines"]
+    verbs += [
+        "convention",
+        "conventions",
+        "convert",
+        "cutoff",
+        "describe",
+        "draw_gold",
+        "evaluate",
+        "explain",
+    ]
     verbs += ["from_arrays", "fuse", "gate", "history", "holes", "metric", "plot", "pool"]
     verbs += [
         "progress",

@@ -204,3 +204,18 @@ def test_known_answers_are_asked_for_and_kept(tmp_path, run, monkeypatch):
     monkeypatch.setattr(question_commands, "is_terminal", lambda: True)
     assert run("gate", "-m", "RR", stdin=b"1\ny\n").code == 0
     assert 'selection = "sparse"' in (tmp_path / "collection.toml").read_text()
+
+
+def test_judgments_and_runs_without_a_common_query_are_not_proposed(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, query in (("films", "f"), ("books", "b")):
+        (tmp_path / f"{name}.qrels").write_text(f"{query}1 0 a 1\n{query}2 0 a 1\n")
+        for system in ("old", "new"):
+            (tmp_path / f"{name}-{system}.run").write_text(f"{query}1 Q0 a 1 1 x\n{query}2 Q0 a 1 1 x\n")
+    (tmp_path / "books-old.run").unlink()
+    (tmp_path / "judging.db.blobs").mkdir()
+    (tmp_path / "judging.db.blobs" / "14.qrels").write_text("f1 0 a 1\n")
+    refused = run("gate")
+    assert "books" not in refused.err
+    assert "blobs" not in refused.err
+    assert "rankgate gate films.qrels films-new.run films-old.run" in refused.err

@@ -36,6 +36,7 @@ GOOD = {
             "states": 'state = "failed"\nat_most = 0.01\nslice = "intent=head"',
             "latency": 'quantile = "p99"\nmax_ms = 200\nslice = "intent=head"',
             "unseen": 'at_most = 0.5\ntier = "info"',
+            "cutoff": 'threshold = 0.5\nsilent = 0.95\nkept = 0.9\nslice = "intent=head"',
             "drift": "queries = 0.1\njudgments = false",
             "kpi_noninferiority": 'kpi = "search_ctr"\nrelative = 0.01',
             "kpi_improvement": 'kpi = "clicks_per_search"\nbetter = "down"',
@@ -93,5 +94,5 @@ def test_a_policy_is_checked_and_shown(tmp_path):
     path = tmp_path / "ours.toml"
     path.write_text(GOOD["every kind"])
     result = CliRunner().invoke(program, ["policy", str(path)]).output
-    assert "16 rules" in result
+    assert "17 rules" in result
     assert re.search(r"per_query +per_query-5 \(block\)\n +metric AP, max_drop 0.2, at_most 3", result)

@@ -67,6 +67,7 @@ CALLS = {
     "explain": {"collection": QRELS, "run": NEW, "query": "q3", "metric": "nDCG@10"},
     "fuse": {"runs": [OLD, NEW]},
     "gate": {"collection": QRELS, "baseline": OLD, "candidate": NEW},
+    "cutoff": {"collection": QRELS, "runs": [OLD, NEW]},
     "holes": {"collection": QRELS, "baseline": OLD, "candidate": NEW, "draws": 20},
     "pool": {"runs": [OLD, NEW], "collection": QRELS},
     "rank_similarity": {"first": OLD, "second": NEW, "collection": QRELS, "metrics": ["nDCG@5"]},

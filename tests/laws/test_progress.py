@@ -45,6 +45,7 @@ CASES = {
         lambda: rankgate.fuse(RUNS, "probfuse", learning=rankgate.FusionLearning(QRELS, folds=2)),
         4,
     ),
+    "cutoff": (lambda: rankgate.cutoff(QRELS, {"old": {**OLD, "q1": {"a": 9.0}}}), 1),
     "holes": (lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@2"]), 3),
     "pool": (lambda: rankgate.pool([OLD, NEW]), 2),
     "pool, by influence": (

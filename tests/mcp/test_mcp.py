@@ -73,17 +73,22 @@ FILES = {"qrels": "qrels.txt", "baseline": "old.run", "candidate": "new.run"}
 
 
 def test_verbs_answer_with_figures_and_text(place):
+    rows = [f"t{task},0.{4 + task % 3},0.{6 + task % 2}" for task in range(12)]
+    (place / "tasks.csv").write_text("\n".join(["task,small,large", *rows]))
     calls = [
         ("list_files", {}),
         ("describe", {"files": ["qrels.txt", "old.run"]}),
         ("evaluate", {"qrels": "qrels.txt", "runs": ["old.run"], "metrics": ["nDCG@10"]}),
         ("compare", {"qrels": "qrels.txt", "baseline": "old.run", "candidates": ["new.run"]}),
+        ("compare_data_sets", {"data_sets": "tasks.csv", "metrics": ["AP"]}),
         ("gate", FILES),
         ("explain", {"qrels": "qrels.txt", "run": "old.run", "query": "q1", "metric": "RR"}),
         ("reconcile", {"qrels": "qrels.txt", "run": "old.run", "metric": "nDCG@10"}),
         ("holes", FILES),
+        ("cutoff", {"qrels": "qrels.txt", "runs": ["old.run"]}),
         ("blindspots", FILES),
         ("rank_similarity", {"first": "old.run", "second": "new.run"}),
+        ("migrate", {"old": "old.run", "new": "new.run"}),
         ("validate", {"files": ["old.run"], "against": "qrels.txt"}),
         ("advise", {"qrels": "qrels.txt", "runs": ["old.run"]}),
         ("list_metrics", {"name": "nDCG"}),
@@ -98,15 +103,17 @@ def test_verbs_answer_with_figures_and_text(place):
     for (name, _), (wrong, answer) in zip(calls, answers, strict=True):
         assert not wrong, (name, answer)
     files = answers[0][1]
-    assert {file["file"] for file in files["files"]} == {"qrels.txt", "old.run", "new.run"}
+    assert {file["file"] for file in files["files"]} == {"qrels.txt", "old.run", "new.run", "tasks.csv"}
     ideal = 1 + 1 / log2(3)
     expected = ((1 / log2(3) + 1 / 2) / ideal + 1 / log2(3)) / 2
     scored = answers[2][1]["result"]["runs"][0]["mean"]["nDCG@10"]
     assert scored == pytest.approx(expected, rel=1e-15)
-    verdict = answers[4][1]["result"]
+    ranks = answers[4][1]["result"]["intervals"]
+    assert [(row["system"], row["low"]) for row in ranks] == [("large", 1), ("small", 2)]
+    verdict = answers[5][1]["result"]
     assert verdict["verdict"] in {"pass", "inconclusive"}
     assert all(rule["reason"] for rule in verdict["rules"])
-    assert answers[4][1]["text"].split(":")[0].lower() == verdict["verdict"]
+    assert answers[5][1]["text"].split(":")[0].lower() == verdict["verdict"]
 
 
 def test_a_collection_is_an_object_of_its_fields(place):

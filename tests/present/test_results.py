@@ -205,10 +205,22 @@ def made(folder, ratings):
         "settlement": lambda: rankgate.settle(rankgate.Collection(predicted=QRELS), OLD, NEW),
         "total_error": lambda: rankgate.total_error([QRELS, QRELS], OLD, NEW, ["nDCG@10"]),
         "holes": lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@10"]),
+        "cutoff": lambda: rankgate.cutoff(
+            {**QRELS, **{f"{query}?": {"u": 0} for query in QRELS}},
+            {
+                "<script>": {
+                    f"{query}{mark}": {"a": i + len(mark), "u": i / 2}
+                    for i, query in enumerate(QRELS)
+                    for mark in ("", "?")
+                }
+            },
+            threshold=3,
+        ),
         "stages": lambda: rankgate.stages(QRELS, RUNS),
         "scorecard": lambda: rankgate.scorecard(QRELS, RUNS, ["nDCG@3", "Coverage@3"]),
         "advice": lambda: rankgate.advise(QRELS, [OLD, NEW]),
         "fusion": lambda: rankgate.fuse(RUNS, "linear", learning=rankgate.FusionLearning(QRELS, tune=True)),
+        "migration": lambda: rankgate.migrate(OLD, NEW, exact=OLD),
         "rank_similarity": lambda: rankgate.rank_similarity(OLD, NEW, depth=3, collection=QRELS),
         "rank_similarities": lambda: rankgate.rank_similarity({**RUNS, "<script>": {**NEW}}, depth=3),
         "table_audit": lambda: rankgate.audit(published(folder), queries=50),
@@ -392,7 +404,7 @@ def test_a_frame_has_the_declared_columns(result):
 def _frames(value: object) -> Iterator[tuple[object, str, pl.DataFrame]]:
     """The frames of a result: the object that has it, its field, the frame."""
     if is_dataclass(value) and not isinstance(value, (type, *result_tables.INPUTS)):
-        for field in fields(value):
+        for field in (field for field in fields(value) if field.name != "maker"):  # of this process
             member = getattr(value, field.name)
             if isinstance(member, pl.DataFrame):
                 if field.metadata.get("stored", True):

@@ -12,7 +12,7 @@ from rankgate.workspace.reports.chart_results import ChartRequest, compute_resul
 
 QUERIES = [f"q{i}" for i in range(12)]
 QRELS = {q: {"a": 3, "b": 1, "c": 0, "d": 2} for q in QUERIES}
-OLD = {q: {"x": 5.0, "b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0} for q in QUERIES}
+OLD = {q: {"x": 5 + i / 9, "b": 4.0, "a": 3.0, "c": 2.0, "d": 1.0} for i, q in enumerate(QUERIES)}
 NEW = {q: {"a": 5.0 - i % 3, "b": 4.5, "y": 3.5, "d": 1.0 + i % 4} for i, q in enumerate(QUERIES)}
 RATINGS = "query_id,doc_id,rater,grade\n" + "".join(
     f"q{i},d{j},{rater},{(i + j + (rater == 'bob' and i == 3)) % 4}\n"
@@ -35,6 +35,7 @@ RUNS = {
     "tradeoff": 2,
     "calibration": 2,
     "hidden": 2,
+    "thresholds": 1,
     "admitted": 1,
 }
 

@@ -25,6 +25,7 @@ MADE = [
     *((_compared, name) for name in ("deltas", "scatter", "forest", "heat", "judged", "grades", "power")),
     *((_scored, name) for name in ("distributions", "cutoffs", "precision-recall", "scorecard", "pareto")),
     (lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@3"]), "holes"),
+    (lambda: rankgate.cutoff(QRELS, {"new": {**NEW, "q1": {"a": 9.0}}}), "cutoff"),
     (lambda: rankgate.explain(QRELS, OLD, "q1", "nDCG@3"), "explain"),
     (lambda: rankgate.reconcile(QRELS, OLD, "nDCG@3"), "reconcile"),
     (lambda: rankgate.blindspots(QRELS, OLD), "blindspots"),

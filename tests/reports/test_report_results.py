@@ -25,7 +25,9 @@ def data(tmp_path, monkeypatch):
     judged = "".join(f"q{i} 0 good 3\nq{i} 0 half 1\nq{i} 0 bad 0\n" for i in range(12))
     (tmp_path / "qrels.txt").write_text(judged)
     for name, order in ORDERS.items():
-        rows = [f"q{i} Q0 {d} {r} {9 - r} t\n" for i in range(12) for r, d in enumerate(order(i), 1)]
+        rows = [
+            f"q{i} Q0 {d} {r} {9 - r + i / 100} t\n" for i in range(12) for r, d in enumerate(order(i), 1)
+        ]
         (tmp_path / f"{name}.run").write_text("".join(rows))
     (tmp_path / "results").mkdir()
     return tmp_path
@@ -38,6 +40,7 @@ MADE = {
     "gate": (["gate", *TWO], "Rules: new against old"),
     "blindspots": (["blindspots", *TWO, "-m", "RR@10"], "What the metrics do not see"),
     "holes": (["holes", *TWO, "-m", "nDCG@10"], "What unjudged documents could change"),
+    "cutoff": (["cutoff", *TWO[:2]], "Where to cut off the score"),
     "reconcile": (["reconcile", *TWO[:2], "-m", "nDCG@10"], "nDCG@10 of old under all conventions"),
     "bridge": (
         ["reconcile", *TWO[:2], "-m", "nDCG@10", "--from", "trec", "--to", "esci"],

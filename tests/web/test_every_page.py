@@ -35,6 +35,8 @@ UNLINKED = {
     "record-png",
     "recorded-file",
     "recorded-input",
+    "sandbox",
+    "sweep",
 }
 """Pages that other tests open: before anybody is signed in, or by a name that no page shows."""
 
@@ -64,9 +66,17 @@ STEPS = {
     route.name
     for route in ROUTES
     if route.method == "POST"
-    and route.handler.__module__.rpartition(".")[2] in {"engine_pages", "query_entry_pages", "step_pages"}
+    and route.handler.__module__.rpartition(".")[2]
+    in {"engine_pages", "query_entry_pages", "sandbox_pages", "step_pages"}
+} | {
+    route.name
+    for route in ROUTES
+    if route.method == "POST"
+    and route.handler.__module__.rpartition(".")[2]
+    in {"alert_forms", "click_pages", "policy_pages", "sweep_pages"}
 }
-"""Buttons by which a project starts: test_start.py presses them, and runs their jobs."""
+"""Buttons by which a project starts, and its forms instead of TOML: test_start.py and test_forms_for_toml.py
+press them, and run their jobs."""
 
 ADDRESSES = {"evaluate", "compare", "gate", "explain-value"}
 """Addresses for programs, which no page has a button for."""

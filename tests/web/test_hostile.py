@@ -260,7 +260,7 @@ def test_sign_in_goes_on_to_our_own_pages_only(team, to):
     word = visitor.csrf("/sign-in")
     fields = {"csrf": word, "name": "rater", "password": "correct horse battery", "next": to}
     answer = visitor.ask("POST", "/sign-in", fields=fields, encode_multipart=False)
-    assert (answer.status, answer.headers["location"]) == (303, "/projects")
+    assert (answer.status, answer.headers["location"]) == (303, "/projects/shop/rate")
 
 
 def test_nothing_that_is_sent_becomes_a_header(team):

@@ -37,12 +37,19 @@ class EngineAccess:
         programs: True if engines may be programs of the server's machine, or Python functions.
         folder: the folder that has a sub-folder of engine files for each project, by the project's
             name; None if engines may read no files.
+        rate: the queries a second that an engine gets at most; None is unlimited.
     """
 
     hosts: frozenset[str] = frozenset()
     secrets: frozenset[str] = frozenset()
     programs: bool = False
     folder: Path | None = None
+    rate: float | None = None
+
+    def limit_rate(self, rate: float | None) -> float | None:
+        """The queries a second at a wanted rate; None is unlimited."""
+        rates = [limit for limit in (rate, self.rate) if limit is not None]
+        return min(rates) if rates else None
 
     @classmethod
     def from_environment(cls) -> Self | None:
@@ -56,6 +63,7 @@ class EngineAccess:
             frozenset(values["secrets"]),
             bool(values["programs"]),
             Path(values["folder"]) if values["folder"] else None,
+            values["rate"],
         )
 
     def to_environment(self) -> dict[str, str]:
@@ -65,6 +73,7 @@ class EngineAccess:
             "secrets": sorted(self.secrets),
             "programs": self.programs,
             "folder": None if self.folder is None else str(self.folder.resolve()),
+            "rate": self.rate,
         }
         return {ACCESS_VARIABLE: json.dumps(values)}
 

@@ -81,6 +81,12 @@ class StoredProject(Closing):
             projects.refuse_archived(connection, self.number)
             yield connection
 
+    @property
+    def policy(self) -> str:
+        """The policy of the project's gates, as TOML; empty if the default policy counts."""
+        with self.store.read() as connection:
+            return projects.get(connection, self.number).settings.get("policy", "")
+
     def run(self, name: str) -> Run:
         """A run with its rankings.
 

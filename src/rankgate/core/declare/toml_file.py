@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -143,3 +144,17 @@ def find_key_lines(text: str) -> dict[tuple[str, ...], int]:
         elif key := _KEY.match(line):
             line_of_key.setdefault((*prefix, *key[1].split(".")), number)
     return line_of_key
+
+
+def write_table(name: str, values: Mapping[str, Any]) -> str:
+    r"""Write one table of an array of tables; None values are left out.
+
+    >>> write_table("rules", {"id": "fall", "drop": 0.03, "slice": None})
+    '[[rules]]\nid = "fall"\ndrop = 0.03\n'
+    """
+    lines = [
+        f"{key} = {json.dumps(value, ensure_ascii=False)}"
+        for key, value in values.items()
+        if value is not None
+    ]
+    return "\n".join([f"[[{name}]]", *lines, ""])

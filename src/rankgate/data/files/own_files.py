@@ -36,6 +36,7 @@ _OTHER_SUFFIXES = frozenset(
     {".md", ".rst", ".toml", ".yaml", ".yml", ".html", ".htm", ".pdf", ".png", ".svg"}
     | {".py", ".ipynb", ".sh", ".js", ".lock", ".log", ".license"}
 )
+_BLOBS = ".blobs"  # of a store's folder
 _FOLDERS_OF_CODE = frozenset(
     {"node_modules", "src", "test", "tests", "build", "dist", "target", "venv", "env"}
 )
@@ -117,6 +118,7 @@ def _could_hold_data(path: Path) -> bool:
         name.startswith((".", "_", "readme"))
         or name.endswith((".meta.json", ".meta.jsonl", FIELDS_SUFFIX))
         or path.suffix.lower() in _OTHER_SUFFIXES
+        or (path.suffix == _BLOBS and path.is_dir())
         or (name in _FOLDERS_OF_CODE and path.is_dir())
     )
 
@@ -190,6 +192,31 @@ def judgments_and_runs(files: Sequence[OwnFile]) -> tuple[list[OwnFile], list[Ow
     judged = [file for file in files if file.has_judgments]
     runs = [file for file in files if file.has_run]
     return [file for file in judged if not file.has_run] or judged, runs
+
+
+def sharing_queries(
+    judged: Sequence[OwnFile], runs: Sequence[OwnFile], enough: int
+) -> tuple[list[OwnFile], list[OwnFile]]:
+    """The judgments that share queries with enough runs, and the runs that share queries with these.
+
+    All of both where no judgments do, as ids may differ in spelling, or columns are a guess.
+    """
+    runs_of_judged = [
+        (file, [run for run in runs if file.guess or run.guess or _share_queries(file, run)])
+        for file in judged
+    ]
+    enough_runs = [(file, shared_runs) for file, shared_runs in runs_of_judged if len(shared_runs) >= enough]
+    if not enough_runs:
+        return list(judged), list(runs)
+    paths = {run.path for _, shared_runs in enough_runs for run in shared_runs}
+    return [file for file, _ in enough_runs], [run for run in runs if run.path in paths]
+
+
+def _share_queries(file: OwnFile, run_file: OwnFile) -> bool:
+    if file.contents.qrels is None:  # a collection's file, which is not read yet
+        return True
+    judged_ids = file.contents.qrels.table["query_id"]
+    return bool(run_file.contents.runs[0].table["query_id"].is_in(judged_ids.implode()).any())
 
 
 def known_texts(files: Sequence[OwnFile]) -> tuple[dict[str, str], dict[str, str]]:

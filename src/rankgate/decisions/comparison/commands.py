@@ -27,15 +27,25 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present.document_forms import render_text
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.data_set_paths import (
+    find_data_sets,
+    listed_names,
+    system_names_of,
+    with_data_set,
+)
+from rankgate.decisions.comparison.data_sets import compare_data_sets
 from rankgate.decisions.comparison.documents.comparison_document import WORST, query_document
 from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.comparison.reported_systems import stated_metrics
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection, seeds_of
+from rankgate.measurement.evaluation.scored_system import DEPTH
+from rankgate.measurement.evaluation.scores import Scores
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command, Decorator
     from rankgate.data.collection import Collection
-    from rankgate.measurement.evaluation.scores import Scores
+    from rankgate.decisions.comparison.comparison import Comparisons
 
 
 test = value_options("test", Test, section=TEST)
@@ -181,6 +191,44 @@ def _show_unlabelled(function: Command) -> Command:
     return with_labels
 
 
+def _over_data_sets(function: Command) -> Command:
+    """Compare over data sets, if ``--data-sets`` is given: those of ``--scores``, or those of paths."""
+
+    @functools.wraps(function)
+    def with_data_sets(
+        *args: Any, data_sets: bool, only: tuple[str, ...], missing: str, **options: Any
+    ) -> object:
+        uses_paths = data_sets and not options["scores"]
+        stated = {
+            "--only": bool(only) and not data_sets,
+            "--missing": missing != "refuse" and not options["scores"],
+        }
+        if name := next((name for name, is_stated in stated.items() if is_stated), ""):
+            problem = f"{name} is for --data-sets{' with --scores' if uses_paths else ''}; leave it out."
+            raise UsageError(problem, code="conflicting-options")
+        if uses_paths:
+            _compare_paths(function, args, options, only)
+            return None
+        chosen = {"only": listed_names(only), "missing": missing} if data_sets else None
+        return function(*args, data_sets=chosen, **options)
+
+    return with_data_sets
+
+
+def _compare_paths(
+    function: Command, args: tuple[Any, ...], options: dict[str, Any], only: tuple[str, ...]
+) -> None:
+    """Compare on each data set, whose name stands in the paths, and print all together."""
+    paths = {name: options[name] for name in ("qrels", "baseline", "candidates")}
+    runs = [paths["baseline"], *paths["candidates"]]
+    comparisons: dict[str, Any] = {}
+    for name in find_data_sets(paths["qrels"], runs, only):
+        named_paths = {key: with_data_set(path, name) for key, path in paths.items()}
+        systems = {"systems": system_names_of(runs)}
+        comparisons[name] = function(*args, data_sets=systems, **{**options, **named_paths})
+    print_result(compare_data_sets(comparisons, test=options["test"]), options["form"], options["output"])
+
+
 @click.command("compare", cls=SectionedCommand)
 @click.argument("qrels", type=SYSTEM_OR_FILE, required=False)
 @click.argument("baseline", type=SYSTEM_OR_FILE, required=False)
@@ -218,9 +266,17 @@ def _show_unlabelled(function: Command) -> Command:
     help="The tables of --format latex: the one of systems and metrics, or all.",
 )
 @click.option("--lists", is_flag=True, help="With --format json: add both ranked lists of every query.")
+@click.option(
+    "--data-sets",
+    is_flag=True,
+    help="Compare over data sets: the ranks that systems may have, and which cannot be told apart. Rows of "
+    "--scores are data sets, or {data_set} in QRELS, BASELINE and CANDIDATE is the name of each.",
+)
+@verb_options(compare_data_sets, "only NAME", "missing")
 @with_figures_options
 @shared_options.form(*FORMS)
 @shared_options.output
+@_over_data_sets
 @_show_unlabelled
 @system_names("baseline", "candidates")
 @of_collection("baseline", "candidates")
@@ -237,10 +293,11 @@ def compare_command(
     pairs: bool,
     tables: str,
     lists: bool,
+    data_sets: dict[str, Any] | None,
     form: str,
     output: str | None,
     **settings: Any,
-) -> None:
+) -> Comparisons | None:
     """Compare each CANDIDATE run with the BASELINE, query by query.
 
     Two runs without judgments show what changed, and what to judge.
@@ -255,6 +312,8 @@ def compare_command(
     rankgate compare --scores table.csv -m nDCG@10 bm25 dense
     rankgate compare test.qrels.csv popular.run knn.run -m nDCG@10 -m Coverage@10 --items books.csv
     rankgate compare test.qrels.csv knn.run bpr.seed1.run bpr.seed2.run bpr.seed3.run --seeds .seed
+    rankgate compare --data-sets "beir/{data_set}/qrels.txt" "old/{data_set}.run" "new/{data_set}.run"
+    rankgate compare --data-sets --scores mteb/results --missing systems
     """
     if lists and form != "json":
         raise UsageError(
@@ -266,8 +325,21 @@ def compare_command(
             "--query shows one candidate as text; leave out the others and --format.",
             code="conflicting-options",
         )
+    if data_sets is not None and query_id is not None:
+        raise UsageError("--query is for one data set; leave out --data-sets.", code="conflicting-options")
+    if data_sets is not None and isinstance(collection, Scores):
+        _print_data_sets(collection, [baseline, *candidates], data_sets, settings, form, output)
+        return None
     with TerminalProgress(2 * len(candidates) + 2):  # each is scored, then compared
-        result = compare(collection, baseline, list(candidates), **settings)
+        runs: Any = baseline
+        if data_sets is not None and len(data_sets["systems"]) == 1 + len(
+            candidates
+        ):  # else seeds of systems
+            runs = dict(zip(data_sets["systems"], (baseline, *candidates), strict=True))
+            candidates = ()
+        result = compare(collection, runs, list(candidates), **settings)
+    if data_sets is not None:
+        return result
     if query_id is not None:
         rendered = render_text(query_document(result.only, query_id), output_width(output))
         write_output(style_output(rendered, form, output), output)
@@ -277,3 +349,21 @@ def compare_command(
         print_result(
             result, form, output, worst=worst, pairs=pairs, one_table=form == "latex" and tables == "one"
         )
+    return None
+
+
+def _print_data_sets(
+    scores: Scores,
+    systems: list[str | None],
+    data_sets: dict[str, Any],
+    settings: dict[str, Any],
+    form: str,
+    output: str | None,
+) -> None:
+    """Compare systems over the data sets that are the rows of scores."""
+    names = [name for name in systems if name is not None]
+    metrics, rules = stated_metrics(settings["metrics"]), settings["test"]
+    unused = {"slices": settings["slices"], "depth": settings["depth"] != DEPTH}
+    if name := next((name for name, is_stated in unused.items() if is_stated), ""):
+        raise UsageError(f"{name} is for queries; leave it out with --data-sets.", code="conflicting-options")
+    print_result(compare_data_sets(scores, names, metrics, **data_sets, test=rules), form, output)

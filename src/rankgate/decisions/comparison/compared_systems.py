@@ -321,7 +321,7 @@ class ComparedPair:
         return with_list_totals(self.measured, wholes, lists.warnings_of(self.index))
 
     @classmethod
-    def of(cls, comparison: Comparison) -> ComparedPair:
+    def from_comparison(cls, comparison: Comparison) -> ComparedPair:
         """From a comparison; one that was read from JSON has the parts that were saved."""
         if isinstance(comparison.maker, ComparedPair):
             return comparison.maker

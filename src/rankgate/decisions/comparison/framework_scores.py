@@ -119,7 +119,7 @@ def _read_framework(
     root = document if isinstance(document, Mapping) else {}
     rows = next(_find(document, framework.items))[1] if framework.items else document
     rows = [row for row in (rows if isinstance(rows, list) else [rows]) if isinstance(row, Mapping)]
-    items = list(_read_items(rows, root, framework, label))
+    items = list(_read_items(rows, root, framework, label, names.asked))
     collected, texts = _collect(items, framework, label, names)
     metrics = dict.fromkeys(metric for _, _, metric in collected)
     if not metrics:
@@ -145,7 +145,11 @@ def _read_framework(
 
 
 def _read_items(
-    rows: Sequence[Mapping[str, Any]], root: Mapping[str, Any], framework: Framework, label: str
+    rows: Sequence[Mapping[str, Any]],
+    root: Mapping[str, Any],
+    framework: Framework,
+    label: str,
+    asked: Sequence[str],
 ) -> Iterator[_Item]:
     """The items of rows.
 
@@ -175,7 +179,7 @@ def _read_items(
             name = f"{name} (sample {counts[system, name]})"
         failed_path, failure = framework.failed
         has_failed = bool(failed_path) and any(value == failure for _, value in _find(row, failed_path))
-        values = tuple(_values_of(row, framework))
+        values = tuple(_values_of(row, framework, asked))
         yield _Item(name, path, system, repeat, cluster, has_failed, values)
 
 
@@ -298,8 +302,11 @@ def _item_id(row: Mapping[str, Any], framework: Framework) -> tuple[str, str]:
     return "", ""
 
 
-def _values_of(row: Mapping[str, Any], framework: Framework) -> Iterator[tuple[str, Any]]:
+def _values_of(
+    row: Mapping[str, Any], framework: Framework, asked: Sequence[str]
+) -> Iterator[tuple[str, Any]]:
     """The names and values of metrics of a row; the members of an object are metrics of their own."""
+    is_side = re.compile(framework.side or "(?!)").fullmatch
     variant = _first_text(row, framework.variant)
     suffix = f",{variant}" if variant not in _EMPTY else ""
     metric_names = (
@@ -307,6 +314,8 @@ def _values_of(row: Mapping[str, Any], framework: Framework) -> Iterator[tuple[s
     )
     for path in framework.values:
         for name, value in _find(row, path):
+            if is_side(name) and name not in asked:
+                continue
             is_other = name in framework.no_metric if metric_names is None else name not in metric_names
             is_field = path == "*" and (is_other or name in framework.item)
             if isinstance(value, Mapping) and path != "*":

@@ -103,6 +103,17 @@ _BRAINTRUST = Framework(  # https://www.braintrust.dev/docs/reference/api: the e
 )
 
 FRAMEWORKS = (
+    Framework(  # mteb's TaskResult.to_disk; first, as a folder has thousands of them
+        "MTEB",
+        keys=("task_name|mteb_dataset_name", "scores.test|scores.dev|scores.validation|scores.train"),
+        items="scores.test|scores.dev|scores.validation|scores.train",
+        item=("hf_subset",),
+        prefix="task_name|mteb_dataset_name",
+        values=("*",),
+        repeated_item="error",
+        keeps_names=True,
+        side=r"(?!main_score$).*",
+    ),
     Framework(  # https://inspect.aisi.org.uk/eval-logs.html
         "Inspect",
         keys=("eval.task", "samples"),
@@ -240,17 +251,6 @@ FRAMEWORKS = (
         repeated_item="error",
         metrics=(_COSTS, _SHARES),
         side="k|relevantRetrieved|.*DurationMs",
-    ),
-    Framework(  # mteb's TaskResult.to_disk
-        "MTEB",
-        keys=("task_name|mteb_dataset_name", "scores.test|scores.dev|scores.validation|scores.train"),
-        items="scores.test|scores.dev|scores.validation|scores.train",
-        item=("hf_subset",),
-        prefix="task_name|mteb_dataset_name",
-        values=("*",),
-        repeated_item="error",
-        keeps_names=True,
-        side=r"(?!main_score$).*",
     ),
     Framework(
         "MTEB",

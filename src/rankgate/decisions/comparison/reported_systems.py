@@ -7,7 +7,7 @@ from dataclasses import field
 from hashlib import sha256
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import polars as pl
@@ -115,20 +115,11 @@ class ReportedTables:
             UsageError: a metric without values, or without a direction; an unknown system; a part that
                 the tables lack.
         """
-        # comparisons of runs do not need it
-        from rankgate.decisions.comparison.score_cells import score_cells
-
-        asked_metrics = tuple(map(str, metrics))
-        user_metrics = tuple(metric for metric in metrics if not isinstance(metric, str))
-        metric_names = MetricNames(self.directions, asked_metrics, user_metrics)
-        for index, table in enumerate(self.tables):
-            refuse_baseline_again(table, self.tables[:index])
-        files = [score_cells(table, metric_names) for table in self.tables]
-        values = _values_by_system(files, metric_names, asked_metrics)
-        labels, named_metrics = _select_metrics(values, metric_names, asked_metrics, files[0].label)
+        read = ReportedValues.read(self.tables, metrics, directions=self.directions)
+        values, labels, named_metrics, files = read.values, read.labels, read.metrics, read.files
         _refuse_best_as_zero(labels, named_metrics, unequal)
         runs = {name: run for file in files for name, run in file.groups.items()}
-        groups = query_groups(runs, list(values), labels, metric_names)
+        groups = query_groups(runs, list(values), labels, read.names)
         chosen_names = [*map(str, names)]
         for name in chosen_names:
             if name not in values:
@@ -171,7 +162,7 @@ class ReportedTables:
         for feature, is_stated in (("slices", slices), ("a sample of queries", sample)):
             supply.require(feature, [Need("values")] if is_stated else [])
         designs = tuple(designs_of_people(sample, systems))
-        ranges = metric_names.ranges(labels)
+        ranges = read.names.ranges(labels)
         return ComparedSystems(systems, supply, designs, groups=groups, ranges=ranges)
 
     def systems(self, depth: int) -> list[ScoredRun]:  # noqa: ARG002 - tables have no lists
@@ -249,6 +240,52 @@ def _run_scores(system: ScoredRun) -> RunScores:
     missing_count = system.scores.filter(why="missing")["query_id"].n_unique()
     counts = Counts(len(ids), missing_count, 0, 0, 0, 0)
     return RunScores(system.name, system.tag, ids, values, reasons, means, counts, system.convention)
+
+
+@dataclass(frozen=True)
+class ReportedValues:
+    """The values of score tables, before rules for missing ones.
+
+    Attributes:
+        values: by system, metric and query; None for an empty cell.
+        labels: the chosen metrics, as the user names them.
+        metrics: the chosen metrics, by label.
+        names: the metrics by spelling.
+        files: the tables.
+    """
+
+    values: _Values
+    labels: list[str]
+    metrics: list[NamedMetric]
+    names: MetricNames
+    files: Sequence[ScoreFile]
+
+    @classmethod
+    def read(
+        cls,
+        tables: Sequence[Any],
+        metrics: Sequence[str | Metric] = (),
+        *,
+        directions: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Read score tables; arguments and errors as of `ReportedTables.compared`."""
+        # comparisons of runs do not need it
+        from rankgate.decisions.comparison.score_cells import score_cells
+
+        asked_metrics = tuple(map(str, metrics))
+        user_metrics = tuple(metric for metric in metrics if not isinstance(metric, str))
+        names = MetricNames(directions or {}, asked_metrics, user_metrics)
+        for index, table in enumerate(tables):
+            refuse_baseline_again(table, tables[:index])
+        files = [score_cells(table, names) for table in tables]
+        values = _values_by_system(files, names, asked_metrics)
+        labels, named_metrics = _select_metrics(values, names, asked_metrics, files[0].label)
+        return cls(values, labels, named_metrics, names, files)
+
+    @property
+    def clusters(self) -> dict[str, str]:
+        """The cluster of each query, of files that have clusters."""
+        return {query: cluster for file in self.files for query, cluster in file.clusters.items()}
 
 
 def _values_by_system(

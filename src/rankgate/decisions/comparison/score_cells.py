@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +39,7 @@ _SYSTEM = ("system", "run", "run_id", "system_id", "model", "name", "runid")
 _METRIC = ("metric", "measure")
 _VALUE = ("value", "score", "result")
 _ZIP, _MODEL = b"PK\x03\x04", "model_meta.json"
+_REVISION = 8  # letters of a revision that are shown
 _EMPTY = frozenset({"", "nan", "null", "none", "na", "n/a", "-"})
 _SEPARATORS = (",", "\t", ";", "|")
 
@@ -84,26 +87,51 @@ def _read_file(file_source: InputFile, names: MetricNames) -> ScoreFile:
 
 
 def _read_folder(folder: Path, names: MetricNames) -> ScoreFile:
-    """The files of a folder as one system: a model's results on several tasks, as MTEB writes them.
+    """The files of a folder: results of one model or several on several tasks, as MTEB writes them.
+
+    A folder that has files of values is a system. Where there are several, such as
+    ``results/MODEL/REVISION``, each is a system of its own, also two revisions of a model.
 
     Raises:
         InputError: the folder has no files of values.
     """
-    paths = [path for path in sorted(folder.rglob("*.json")) if path.name != _MODEL]
-    if not paths:
+    by_folder: dict[Path, list[Path]] = {}
+    for path in sorted(folder.rglob("*.json")):
+        if path.name != _MODEL:
+            by_folder.setdefault(path.parent, []).append(path)
+    if not by_folder:
         problem = "a folder without files of values (.json); name a file."
         raise InputError(problem, source=str(folder), code="no-values")
-    files = [score_cells(path, names) for path in paths]
-    model = next(folder.rglob(_MODEL), None)
-    fields = parse_json(model.read_bytes(), str(model)) if model else None
+    files = {path: [score_cells(file, names) for file in paths] for path, paths in by_folder.items()}
+    models = {path: _model_name(path) for path in by_folder}
+    all_files = [file for folder_files in files.values() for file in folder_files]
+    system, cells = "", [cell for file in all_files for cell in file.cells]
+    if len(by_folder) == 1:
+        system = next(iter(models.values())) or _model_name(folder)
+    else:
+        counts = Counter(models.values())
+        cells = []
+        for path, folder_files in files.items():
+            name = models[path] or str(path.relative_to(folder))
+            name = f"{name} ({path.name[:_REVISION]})" if counts[models[path]] > 1 and models[path] else name
+            cells += [
+                replace(cell, system=cell.system or name) for file in folder_files for cell in file.cells
+            ]
     return ScoreFile(
         str(folder),
         folder.name,
-        tuple(cell for file in files for cell in file.cells),
-        system=str(fields.get("name") or "") if isinstance(fields, Mapping) else "",
-        clusters={query: cluster for file in files for query, cluster in file.clusters.items()},
-        notes=tuple(dict.fromkeys(note for file in files for note in file.notes)),
+        tuple(cells),
+        system=system,
+        clusters={query: cluster for file in all_files for query, cluster in file.clusters.items()},
+        notes=tuple(dict.fromkeys(note for file in all_files for note in file.notes)),
     )
+
+
+def _model_name(folder: Path) -> str:
+    """The name of the model in a folder; empty without one."""
+    path = folder / _MODEL
+    fields = parse_json(path.read_bytes(), str(path)) if path.is_file() else None
+    return str(fields.get("name") or "") if isinstance(fields, Mapping) else ""
 
 
 def _file_of_sums(label: str, stem: str, runs: Mapping[str, GroupedRun]) -> ScoreFile:

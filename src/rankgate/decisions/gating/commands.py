@@ -47,7 +47,7 @@ from rankgate.decisions.comparison import commands as comparing
 from rankgate.decisions.comparison.reported_systems import VALUE_SUPPLY
 from rankgate.decisions.gating.charged_tests import missing_account
 from rankgate.decisions.gating.gate import gate, with_noise
-from rankgate.decisions.gating.policy import policy
+from rankgate.decisions.gating.policy import parse_policy, policy
 from rankgate.decisions.gating.policy_keys import policy_keys
 from rankgate.decisions.gating.saved import saved_baselines as service
 from rankgate.decisions.gating.saved.holdout_account import find_account, open_account
@@ -349,6 +349,8 @@ def gate_command(
     if checked:
         runs = (baseline, candidate, *noise)
         _self_check(ctx, collection, runs, (form, output), snapshots, options_of_gate["policy"])
+    if stored is not None and not options_of_gate["policy"] and stored.policy:
+        options_of_gate["policy"] = parse_policy(stored.policy, f"the policy of the project {stored.name}")
     if isinstance(collection, Scores):
         VALUE_SUPPLY.require("--noise", [Need("repeats")] if noise else [])
     elif noise:

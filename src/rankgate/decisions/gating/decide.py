@@ -165,7 +165,7 @@ def _decide_rule(rule: Rule, evidence: Evidence) -> Outcome:
         return kind.decide(rule, replace(evidence, terms=terms))
     if (design := evidence.inputs.design) is not None and kind.statistical:
         evidence = replace(evidence, terms=weighed_terms(rule, evidence, design))
-    if kind.statistical and evidence.inputs.design is None:
+    if kind.statistical and evidence.inputs.design is None and rule.get("metric"):
         evidence = replace(evidence, terms=clustered_terms(rule, evidence))
     return check_flip(rule, evidence, kind.decide(rule, evidence))
 

@@ -85,8 +85,9 @@ def gate(
             the candidate as its second run; the policy may then follow it, as after a comparison.
         candidate: a run; of scores, or of a comparison of several, the name of a system.
         policy: the rules, in TOML; or a list of metrics: the first may lose no more than 0.02, the
-            others only warn. Without it: ``rankgate.toml``, or ``[tool.rankgate]`` of
-            ``pyproject.toml``; else nDCG@10 may lose no more than 0.02.
+            others only warn. Without it: in the command with a project the policy of the project;
+            ``rankgate.toml``, or ``[tool.rankgate]`` of ``pyproject.toml``; else nDCG@10 may lose
+            no more than 0.02.
         log: add this evaluation to the log next to the saved baseline.
         redraws: the number of resampled sets of queries on which the rules are evaluated again, to
             show how often the verdict would be another one; 0 leaves it out.
@@ -113,7 +114,7 @@ def gate(
     if is_default and find_account(Path(folder)):
         rules = promoting(rules)
     if isinstance(source, Comparison):
-        pair = ComparedPair.of(source)
+        pair = ComparedPair.from_comparison(source)
         _refuse_other_terms(pair, rules, states_convention=isinstance(policy, str | Path | Policy))
     else:
         systems, saved = _systems(source, baseline, candidate, rules, Path(folder))

@@ -16,7 +16,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.collection import FILE, Collection
 from rankgate.data.file_contents import FileContents
-from rankgate.data.files.own_files import OwnFile, find_files, judgments_and_runs, match_ids
+from rankgate.data.files.own_files import OwnFile, find_files, judgments_and_runs, match_ids, sharing_queries
 from rankgate.decisions.gating.saved.saved_baselines import FOLDER, list_baselines
 from rankgate.measurement.description.description import summarise_judgments
 
@@ -58,6 +58,7 @@ class OwnInputs:
             runs = [file for file in runs if file.path != source]
         baselines = list_baselines(folder / FOLDER) if judged else []
         names = tuple(saved.baseline.name for saved in baselines)
+        judged, runs = sharing_queries(judged, runs, max(1, 2 - len(names)))
         return cls(folder, tuple(judged), tuple(runs), names)
 
     @property

@@ -381,7 +381,7 @@ metric = {}
 margin = 0.02
 """
 
-_WARNINGS = """
+DEFAULT_WARNINGS = """
 [[rules]]
 id = "sees-the-change"
 kind = "unseen"
@@ -393,9 +393,10 @@ kind = "judged"
 at_least = 0.8
 tier = "warn"
 """
+"""The rules of the default policy on what the metrics do not see, as TOML."""
 
 DEFAULT_POLICY = (
-    '[gate]\nmetrics = ["nDCG@10", "RR@10"]\n' + _NO_WORSE.format("no-worse", '"nDCG@10"') + _WARNINGS
+    '[gate]\nmetrics = ["nDCG@10", "RR@10"]\n' + _NO_WORSE.format("no-worse", '"nDCG@10"') + DEFAULT_WARNINGS
 )
 """The default policy, as TOML."""
 
@@ -433,7 +434,7 @@ def metric_policy(
     for label in other_labels:
         rule = _NO_WORSE.format(label.replace('"', "'"), json.dumps(label))
         text += f'{rule}tier = "warn"\n'
-    result = parse_policy(text + _WARNINGS, "the metrics")
+    result = parse_policy(text + DEFAULT_WARNINGS, "the metrics")
     source = f"{first_label} may lose no more than 0.02" + "; the other metrics warn" * bool(other_labels)
     return replace(result, source=source)
 

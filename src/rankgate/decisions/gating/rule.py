@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rankgate.decisions.comparison.design import Contrast, Design
     from rankgate.decisions.comparison.list_metrics import ListTotals, ResampledValue
     from rankgate.decisions.comparison.query_groups import QueryGroups
+    from rankgate.decisions.cutoffs.scored_questions import ScoredQuestions
     from rankgate.decisions.gating.kpi_evidence import KpiEvidence
     from rankgate.decisions.unjudged.hole_figures import DrawnValues
     from rankgate.measurement.stats.weighted_means import PopulationEstimate
@@ -302,6 +303,7 @@ class Inputs:
         groups: the groups of queries that values belong to; None if values are of queries.
         judged: the number of judged queries.
         unanswered: the judged queries that neither run answered.
+        cutoffs: the candidate's scores of questions, by the rule that needs them.
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)
@@ -318,6 +320,7 @@ class Inputs:
     groups: QueryGroups | None = None
     judged: int = 0
     unanswered: tuple[str, ...] = ()
+    cutoffs: Mapping[str, ScoredQuestions] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

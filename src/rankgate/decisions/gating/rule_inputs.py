@@ -20,6 +20,7 @@ from rankgate.decisions.comparison.comparison_tables import latency_table, selec
 from rankgate.decisions.gating.policy_settings import ANSWERED
 from rankgate.decisions.gating.rule import Admission, Drift, Inputs, StateCounts
 from rankgate.decisions.gating.rules import RULES
+from rankgate.decisions.gating.rules.cutoff_rule import read_scored_questions
 from rankgate.decisions.gating.saved.saved_baselines import largest_difference
 from rankgate.decisions.unjudged.hole_figures import drawn_values
 from rankgate.measurement.scoring.alignment.top_documents import rank_run
@@ -73,6 +74,7 @@ def make_inputs(pair: ComparedPair, rules: Policy, saved: SavedBaseline | None) 
         slices=_count_slices(rules, base, candidate),
         judged=_count_judged(made.scorer, base),
         unanswered=_find_unanswered(base, candidate),
+        cutoffs=read_scored_questions(rules.rules, made.scorer, made.runs[pair.index]),
     )
 
 

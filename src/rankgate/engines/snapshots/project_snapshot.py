@@ -74,6 +74,8 @@ def snapshot_project(
         definition = project_engines.get_engine(connection, stored_project.number, engine)
     configuration = read_project_engine(definition, stored_project.name, access)
     queries = list_project_queries(stored_project)
+    if access is not None:
+        options = {**options, "rate": access.limit_rate(options.get("rate"))}
     with TemporaryDirectory(prefix="rankgate-") as folder:
         output = Path(folder) / f"run.{DEFAULT_FORMAT}"
         result = snapshot(configuration, queries, output, to=DEFAULT_FORMAT, **options)

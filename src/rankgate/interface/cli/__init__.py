@@ -54,6 +54,8 @@ SECTIONS = {
         "audit": "Check whether the numbers of a published table are possible.",
         "blindspots": "Find changes that the chosen metrics do not detect.",
         "holes": "Estimate what unjudged documents could change.",
+        "cutoff": "Find the score below which nothing should be shown, with a guarantee.",
+        "migrate": "Check whether a new index may replace the old one.",
         "next": "Select the documents to judge next, by people or a model, to decide a comparison.",
         "total-error": "Estimate how far other queries, judges or engines change a difference.",
         "gate": "Check a candidate against a policy: pass, fail or inconclusive.",
@@ -151,6 +153,8 @@ SYNONYMS = {
     "latex": "compare",
     "paper": "compare",
     "unjudged": "holes",
+    "threshold": "cutoff",
+    "abstention": "cutoff",
     "search": "help",
 }
 """Words that people try, and the command that does it."""
@@ -182,6 +186,8 @@ _COMMANDS = {
     "audit": "rankgate.decisions.reproduction.commands:audit_command",
     "blindspots": "rankgate.decisions.advice.commands:blindspots_command",
     "holes": "rankgate.decisions.unjudged.commands:holes_command",
+    "cutoff": "rankgate.decisions.cutoffs.commands:cutoff_command",
+    "migrate": "rankgate.decisions.migration.commands:migrate_command",
     "next": "rankgate.decisions.advice.commands:settle_command",
     "total-error": "rankgate.decisions.unjudged.commands:total_error_command",
     "gate": "rankgate.decisions.gating.commands:gate_command",

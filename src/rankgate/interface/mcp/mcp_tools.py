@@ -31,11 +31,15 @@ from rankgate.data.streams.source import split_table
 from rankgate.decisions.advice.advise import advise
 from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison.compare import compare
+from rankgate.decisions.comparison.data_sets import compare_data_sets
 from rankgate.decisions.comparison.inference import Test
+from rankgate.decisions.comparison.reported_systems import read_scores
+from rankgate.decisions.cutoffs.cutoff import cutoff
 from rankgate.decisions.gating.charged_tests import missing_account
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy_keys import policy_keys
 from rankgate.decisions.gating.saved.holdout_account import HoldoutAccount, find_account, query_keys
+from rankgate.decisions.migration.migrate import migrate
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 from rankgate.decisions.unjudged.holes import holes
 from rankgate.interface.mcp.mcp_answers import content_of, index_of
@@ -222,6 +226,11 @@ _INPUTS: Mapping[str, Input] = {
         "columns, grades, tags, items, sample, predicted, and others.",
         Folder.collection,
     ),
+    "data_sets": Input(
+        str,
+        "the file of a table with a row for each data set and a column for each system.",
+        lambda folder, path: read_scores(folder.file(path)),
+    ),
     "run": Input(str, "the file of a run.", Folder.named_file),
     "runs": Input(list[str], "files of runs.", Folder.named_files),
     "file": Input(str, "the file.", Folder.file),
@@ -361,6 +370,7 @@ def make_tools(folder: Folder) -> list[Tool]:
     tools = (
         tool(evaluate, collection, "runs", "metrics", "convention"),
         tool(compare, collection, "baseline", "candidates", "metrics", "convention", "test"),
+        tool(compare_data_sets, "data_sets", "systems", "metrics", "missing"),
         tool(
             gate_with_budget,
             *(collection, "baseline", "candidate", "policy"),
@@ -371,8 +381,10 @@ def make_tools(folder: Folder) -> list[Tool]:
         tool(explain, collection, "run", "query", "metric", "convention"),
         tool(reconcile, collection, "run", "metric", "value"),
         tool(holes, collection, "baseline", "candidate", "metrics"),
+        tool(cutoff, collection, "runs", "keep", "no_answer", "threshold"),
         tool(blindspots, collection, "baseline", "candidate", "metrics"),
         tool(rank_similarity, "first", "second", "others"),
+        tool(migrate, collection, "old", "new", "exact", "quantised", "answers"),
         tool(validate, "files", "against", "golden"),
         tool(describe, "files"),
         tool(advise, collection, "runs"),

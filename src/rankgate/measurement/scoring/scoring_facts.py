@@ -172,11 +172,11 @@ class Facts:
         refuse_gaps(how, source.label, {choice: (len(ids), ids) for choice, ids in gaps.items()})
 
 
-def refuse_gaps(how: Convention, label: str, gaps: Mapping[str, tuple[int, pl.Series]]) -> None:
+def refuse_gaps(convention: Convention, label: str, gaps: Mapping[str, tuple[int, pl.Series]]) -> None:
     """Refuse what queries lack, where the convention asks for an error.
 
     Args:
-        how: the convention.
+        convention: what asks for an error.
         label: the run in the error.
         gaps: by choice of the convention the number of queries, and some of them if they are known.
 
@@ -184,9 +184,10 @@ def refuse_gaps(how: Convention, label: str, gaps: Mapping[str, tuple[int, pl.Se
         InputError: with the first query.
     """
     for choice, (count, query_ids) in gaps.items():
-        if getattr(how, choice) == "error" and count:
-            first = f" ({_quoted(query_ids.head(1))})" if len(query_ids) else ""
-            queries, end = count_noun(count, "query has", "queries have"), f"{first}; {how.name} stops here."
+        if getattr(convention, choice) == "error" and count:
+            example = f" ({_quoted(query_ids.head(1))})" if len(query_ids) else ""
+            queries = count_noun(count, "query has", "queries have")
+            end = f"{example}; {convention.name} stops here."
             if choice == "missing":
                 problem = f"{queries} judgments and no results{end}"
                 raise InputError(problem, source=label, code="missing-query")

@@ -267,7 +267,7 @@ def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> Ra
     observed = np.abs(total)
     bound, top = (observed - tolerance), (observed - tolerance) / size
     exceed_count, max_exceed_count, count = np.zeros(column_count), np.zeros(column_count), 0
-    for flips in _all_flips(n) if exact else _drawn_flips(n, samples, seed):
+    for flips in all_flips(n) if exact else drawn_flips(n, samples, seed):
         distance = np.abs(total - 2 * (flips @ table))
         exceed_count += (distance >= bound).sum(axis=0)
         highest = np.sort((distance / size).max(axis=1))
@@ -282,7 +282,7 @@ def randomization(delta: Floats, *, samples: int = 100_000, seed: int = 0) -> Ra
     return RandomizationTest(p, error, (max_exceed_count + 1) / (count + 1), exact=False, samples=count)
 
 
-def _all_flips(n: int) -> Iterator[Floats]:
+def all_flips(n: int) -> Iterator[Floats]:
     """All flips of n signs as rows of 0 and 1."""
     step = max(1, _RANDOMIZATION_CELLS // n)
     places = np.arange(n)
@@ -291,7 +291,7 @@ def _all_flips(n: int) -> Iterator[Floats]:
         yield ((codes[:, None] >> places) & 1).astype(np.float64)
 
 
-def _drawn_flips(n: int, samples: int, seed: int) -> Iterator[Floats]:
+def drawn_flips(n: int, samples: int, seed: int | Sequence[int]) -> Iterator[Floats]:
     """Draw flips; a row takes whole words of 32 bits, so that blocks do not change them."""
     rng = np.random.default_rng(seed)
     width = 4 * -(-n // 32)

@@ -157,7 +157,7 @@ def judgments(
     """
     grading = grading or Grading()
     names = _model_names(model, models)
-    searches, faults = _read_searches(events, ranks)
+    searches, faults = read_searches(events, ranks)
     names = [name for name in names if not _needs_lists(name, searches)]
     settings = Settings(prior=prior, no_click=no_click or "")
     halves = searches.split(held_out, seed) if held_out else None
@@ -290,7 +290,9 @@ def _no_better_than_ranks(
     )
 
 
-def _read_searches(events: EventsLike | PackedSearches, ranks: int) -> tuple[PackedSearches, tuple[str, ...]]:
+def read_searches(
+    events: EventsLike | PackedSearches, ranks: int = DEFAULT_RANKS
+) -> tuple[PackedSearches, tuple[str, ...]]:
     """Read the searches, and the codes of faults in the log that spoil clicks."""
     if isinstance(events, PackedSearches):
         return events, ()

@@ -47,6 +47,11 @@ class RemoteProject(Closing):
     def _contents(self) -> dict[str, Any]:
         return self.client.get("contents")
 
+    @property
+    def policy(self) -> str:
+        """The policy of the project's gates, as TOML; empty if the default policy counts."""
+        return str(self.client.get("policy")["policy"])
+
     def run(self, name: str) -> Run:
         """A run with its rankings, read when they are needed.
 

@@ -37,6 +37,7 @@ class ProjectSettings(TypedDict, total=False):
 
     metric: str
     alerts: str
+    policy: str
     engines: dict[str, JsonObject]
     fields: list[str]
     card: list[dict[str, str]]

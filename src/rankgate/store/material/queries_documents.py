@@ -426,10 +426,15 @@ def count_documents(connection: Connection, project: int) -> int:
     return connection.scalar(sa.select(sa.func.count()).where(in_project)) or 0
 
 
+def first_fields(connection: Connection, project: int, limit: int = 1_000) -> list[JsonObject]:
+    """The fields of the first documents of a project."""
+    statement = sa.select(documents.c.fields).where(documents.c.project == project)
+    return list(connection.scalars(statement.order_by(documents.c.id).limit(limit)))
+
+
 def field_names(connection: Connection, project: int, limit: int = 1_000) -> list[str]:
     """The names of the fields in the first documents of a project."""
-    statement = sa.select(documents.c.fields).where(documents.c.project == project)
-    field_sets = connection.scalars(statement.order_by(documents.c.id).limit(limit))
+    field_sets = first_fields(connection, project, limit)
     return list(dict.fromkeys(name for document_fields in field_sets for name in document_fields))
 
 

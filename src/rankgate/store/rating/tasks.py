@@ -255,6 +255,13 @@ def count_open(connection: Connection, project: int) -> dict[int, int]:
     return {batch: count for batch, count in connection.execute(statement)}  # noqa: C416 - rows
 
 
+def count_unanswered(connection: Connection, project: int, user: int) -> int:
+    """Count the open tasks of the open batches of a project that a user has not answered."""
+    rater = connection.scalar(sa.select(raters.c.id).where(raters.c.user == user))
+    answered = 0 if rater is None else count_answered(connection, project, rater)[1]
+    return sum(count_open(connection, project).values()) - answered
+
+
 def waiting_pairs(connection: Connection, project: int) -> pl.DataFrame:
     """The pairs of open tasks that raters still have to grade: ``query_id`` and ``doc_id``."""
     statement = (

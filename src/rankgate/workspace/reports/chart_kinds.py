@@ -79,6 +79,7 @@ CHART_KINDS = (
     ChartKind("precision-recall", "precision against recall", "recall"),
     ChartKind("power", "detectable difference by number of queries", "comparison"),
     ChartKind("holes", "what unjudged documents could change", "hidden"),
+    ChartKind("cutoff", "what a threshold of the score keeps", "thresholds"),
     ChartKind("calibration", "predicted against observed sign changes", "calibration"),
     ChartKind("agreement", "agreement of each pair of raters", "agreed"),
     ChartKind("admission", "a judge's grades against people's grades", "admitted"),
@@ -91,8 +92,10 @@ CHART_KINDS = (
 RESULT_CHART_KINDS = tuple(
     ChartKind(name, title, "result")
     for name, title in (
+        ("rank-intervals", "ranks that systems may have over data sets"),
         ("overlap-curve", "documents that two runs share by depth"),
         ("similarity", "how similar the rankings of several runs are"),
+        ("migration", "documents that an index keeps, by step"),
         ("history", "a metric over time"),
         ("kpi-days", "KPIs by day"),
         ("kpi-positions", "clicks by rank"),

@@ -20,6 +20,7 @@ from rankgate.decisions.advice.blind_spots import blindspots
 from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.comparison_tables import GradesByRank, ranks
 from rankgate.decisions.comparison.inference import Test, Unequal
+from rankgate.decisions.cutoffs.cutoff import CutoffAnalysis, cutoff
 from rankgate.decisions.pipelines.stages_verb import DEPTH, METRICS, stages
 from rankgate.decisions.unjudged.calibration import Calibration, calibration
 from rankgate.decisions.unjudged.holes import HoleAnalysis, holes
@@ -260,6 +261,11 @@ def _analyze_holes(request: ChartRequest) -> HoleAnalysis:
     )
 
 
+def _find_cutoff(request: ChartRequest) -> CutoffAnalysis:
+    request.need(1, None, "shows one run or more")
+    return cutoff(request.collection, _named_runs(request), request.single_metric, request.convention)
+
+
 def _calibrate(request: ChartRequest) -> Calibration:
     request.need(2, 2, "shows two runs: a baseline and a candidate")
     baseline, candidate = request.runs
@@ -301,6 +307,7 @@ RESULT_MAKERS: Mapping[str, Callable[[ChartRequest], Any]] = {
     "ranks": _grades_by_rank,
     "tradeoff": _compute_tradeoff,
     "hidden": _analyze_holes,
+    "thresholds": _find_cutoff,
     "calibration": _calibrate,
     "agreed": _compute_agreement,
     "admitted": _admit_judge,

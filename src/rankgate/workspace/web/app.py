@@ -17,6 +17,7 @@ from rankgate.workspace.records.schedule.scheduler import Scheduler
 from rankgate.workspace.web.endpoint import Endpoint, ReplyForm, wants_json
 from rankgate.workspace.web.monitoring import METRICS_PATH, RequestObserver, ServerMetrics, metrics_endpoint
 from rankgate.workspace.web.openapi import has_json_twin
+from rankgate.workspace.web.pages.step_pages import following_step
 from rankgate.workspace.web.rendering import to_json
 from rankgate.workspace.web.routes import ROUTES
 from rankgate.workspace.web.security import RequestBuckets, add_security_headers
@@ -53,7 +54,7 @@ def create_application(config: ServerConfig, shared_buckets: SharedRequestBucket
         if route.tabular:
             twins.insert(0, (f"{route.path}.csv", "csv"))
         for path, form in twins:
-            endpoint = Endpoint(route, routes_by_name, config, cache, buckets, form)
+            endpoint = Endpoint(route, routes_by_name, config, cache, buckets, form, following_step)
             mounted_routes.append(Mounted(path, endpoint.__call__, methods=[route.method]))
     measures = ServerMetrics(config.store)
     mounted_routes.append(Mounted(METRICS_PATH, metrics_endpoint(config, buckets, measures), methods=["GET"]))

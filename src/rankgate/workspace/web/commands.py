@@ -104,6 +104,12 @@ from rankgate.core.present.number_formats import count_noun
     help="Engines of projects may be programs and Python functions of this machine: managers of projects can "
     "then run anything here.",
 )
+@click.option(
+    "--engine-rate",
+    type=click.FloatRange(0, min_open=True),
+    metavar="X",
+    help="Queries a second that an engine of a project gets at most [default: no limit].",
+)
 def serve_command(
     store: str | None,
     host: str,
@@ -124,6 +130,7 @@ def serve_command(
     engine_hosts: tuple[str, ...],
     engine_secrets: tuple[str, ...],
     engine_programs: bool,
+    engine_rate: float | None,
 ) -> None:
     """Start the web server: the dashboard, the pages where people rate, and the REST API.
 
@@ -172,7 +179,11 @@ def serve_command(
 
     jobs = None if jobs is None else jobs.resolve()
     engines = EngineAccess(
-        frozenset(host.lower() for host in engine_hosts), frozenset(engine_secrets), engine_programs, jobs
+        frozenset(host.lower() for host in engine_hosts),
+        frozenset(engine_secrets),
+        engine_programs,
+        jobs,
+        engine_rate,
     )
     provider = read_oidc_settings(oidc)
     trusted = check_proxies(proxies, behind_proxy=behind_proxy)

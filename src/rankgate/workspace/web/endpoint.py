@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.present.document_model import PlainRows
     from rankgate.core.value_types import Json, JsonObject
+    from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.security import RequestBuckets, SharedRequestBuckets
     from rankgate.workspace.web.server_config import ServerConfig
     from rankgate.workspace.web.value_cache import ValueCache
@@ -119,6 +120,7 @@ class Endpoint:
         cache: the value cache of the application.
         buckets: the request limits of clients.
         form: the format of the reply; a page is still JSON for programs.
+        find_following: a function to the next step of a request's project, linked after a step.
     """
 
     route: Route
@@ -127,6 +129,7 @@ class Endpoint:
     cache: ValueCache
     buckets: RequestBuckets | SharedRequestBuckets
     form: ReplyForm
+    find_following: Callable[[WebRequest], PageValue]
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request."""
@@ -298,6 +301,10 @@ class Endpoint:
     def _values(self, request: Request, identity: Identity, record_group: str = "") -> dict[str, Any]:
         """The values available in every template."""
         done_route = self.routes.get(request.query_params.get("done", ""))
+        following: PageValue = None
+        if done_route and done_route.does_step and (identity.role or "") in done_route.needs:
+            page_request = WebRequest(self.config, self.cache, identity, request.path_params)
+            following = self.find_following(page_request)
         return {
             "base": self.config.base,
             "routes": self.routes,
@@ -309,6 +316,7 @@ class Endpoint:
             "menu": make_menu(identity, self.routes, self.config.base, self.route.name, record_group),
             "csrf": identity.session.csrf if identity.session else request.cookies.get(FORM, ""),
             "done": done_route.title if done_route else "",
+            "following": following,
         }
 
     def _scheme(self, request: Request) -> str:

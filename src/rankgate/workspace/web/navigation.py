@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
 from rankgate.engines.configuration import ENGINES
+from rankgate.workspace.records.alerts.alert_kinds import ALERTS
 
 if TYPE_CHECKING:
     from rankgate.workspace.web.rendering import PageValue
@@ -53,6 +54,8 @@ SECTIONS = (
                 (
                     "engine-try",
                     "engine-delete",
+                    "sandbox",
+                    *(f"sandbox-{kind.name}" for kind in ENGINES.all_objects),
                     *(f"engine-save-{kind.name}" for kind in ENGINES.all_objects),
                 ),
             ),
@@ -105,8 +108,13 @@ SECTIONS = (
                     "step-evaluation",
                     "step-comparison",
                     "step-gate",
+                    "clicks",
+                    "step-clicks",
+                    "sweep",
+                    "step-sweep",
                 ),
             ),
+            MenuPage("policy", "Policy", ("policy-set", "policy-clear")),
             MenuPage("live", "Live comparison", ("live-rate",)),
             MenuPage(
                 "records",
@@ -150,6 +158,8 @@ SECTIONS = (
                     "alert-acknowledge",
                     "alert-rules",
                     "alert-rules-set",
+                    "alert-rule-delete",
+                    *(f"alert-rule-add-{kind.name}" for kind in ALERTS.all_objects),
                     "alerts-check",
                     "alert-channel-test",
                 ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -31,6 +31,7 @@ from rankgate.workspace.web.replies import RequestRefused, not_found
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
+    from rankgate.core.errors import RankgateError
     from rankgate.core.value_types import Json, JsonObject
     from rankgate.store.material.projects import Project
     from rankgate.store.people.sign_in import Session, Token
@@ -213,6 +214,7 @@ _KIND_OF_PARAMETER: Mapping[str, FieldKind] = {
     "bool": "flag",
     "int": "whole",
     "float": "number",
+    "number": "number",
     "choice": "choice",
 }
 _TEXTS: JsonObject = {"type": "array", "items": {"type": "string"}}
@@ -275,6 +277,7 @@ class Route:
         scope: the scope that a token needs; None if tokens may not use the route.
         tabular: True if its page is also available as CSV.
         in_archived: True if the route may change an archived project.
+        does_step: True if the action does a step of a project; a link to the next step follows.
     """
 
     name: str
@@ -287,6 +290,7 @@ class Route:
     scope: str | None = "read"
     tabular: bool = False
     in_archived: bool = False
+    does_step: bool = False
 
     @property
     def has_file(self) -> bool:
@@ -369,6 +373,13 @@ def check_values(fields: tuple[Field, ...], raw_values: Mapping[str, Any], *, st
 def invalid_value(name: str, problem: str) -> RequestRefused:
     """The refusal for an invalid value."""
     return RequestRefused(400, "invalid-value", f"{name}: {problem}.", field=name)
+
+
+def refused_declaration(error: RankgateError, names: Collection[str]) -> RequestRefused:
+    """The refusal for a declaration that a form made, next to the first field that its error names."""
+    words = [word.strip(".,:;'") for word in error.problem.split()]
+    field = next((word for word in words if word in names), "")
+    return RequestRefused(400, error.code, error.problem, field=field)
 
 
 def _check_text(field: Field, text: str) -> None:
@@ -596,6 +607,15 @@ def list_metric_names(request: WebRequest) -> list[str]:
     with request.store.read() as connection:
         names = series.list_series(connection, request.project.id)
     return sorted({name.metric for name in names})
+
+
+USUAL_METRICS = ("nDCG@10", "nDCG@5", "RR@10", "P@10", "AP", "R@100")
+"""Metrics that forms offer in addition to those recorded."""
+
+
+def list_watched_metrics(request: WebRequest) -> list[str]:
+    """The metrics and KPIs recorded in the project, the usual metrics first."""
+    return list(dict.fromkeys([*USUAL_METRICS, *list_metric_names(request)]))
 
 
 def list_channel_names(request: WebRequest) -> list[str]:

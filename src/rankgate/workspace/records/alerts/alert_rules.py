@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import field
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rankgate.core.declare import Parameter
-from rankgate.core.declare.toml_file import TomlFile
+from rankgate.core.declare.toml_file import TomlFile, find_key_lines, write_table
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.decisions.gating.policy_settings import COMMON
@@ -126,6 +126,57 @@ def read_rules(text: str, source: str = "alerts") -> AlertRules:
             problem = f"two rules are called {name!r}; names are unique."
             raise file.error(problem, "rules", str(position), "id")
     return AlertRules(tuple(rules), channels, _read_quiet_hours(file, settings))
+
+
+def add_rule(text: str, rule: JsonObject, addresses: tuple[str, ...] = ()) -> str:
+    """The text of rules with another rule at its end; the rule is checked when the text is read.
+
+    Args:
+        text: the rules so far, as TOML.
+        rule: the keys of the new rule; None values are left out.
+        addresses: e-mail addresses that get its messages, by a channel that is added if none has them.
+    """
+    present_rules, tables = read_rules(text), []
+    if rule.get("id") is None:  # a name by its position would change when another rule is removed
+        ids = [present_rule.id for present_rule in present_rules.rules]
+        rule = {**rule, "id": _free_name(f"{rule['kind']} {rule['metric']}", ids)}
+    if addresses:
+        channels = present_rules.channels
+        names = {tuple(channel.values.get("to") or ()): name for name, channel in channels.items()}
+        name = names.get(addresses) or _free_name("mail", channels)
+        if addresses not in names:
+            channel = {"name": name, "kind": "email", "to": list(addresses)}
+            tables.append(write_table("channels", channel))
+        rule = {**rule, "channels": [name]}
+    return "\n".join([*([f"{text.rstrip()}\n"] if text.strip() else []), *tables, write_table("rules", rule)])
+
+
+def _free_name(name: str, names: Collection[str]) -> str:
+    numbered = (f"{name} {number}" for number in range(2, len(names) + 3))
+    return next(free for free in (name, *numbered) if free not in names)
+
+
+def remove_rule(text: str, name: str) -> str:
+    """The text of rules without one of them; the lines of other tables stay as they are.
+
+    Raises:
+        UsageError: no rule has the name, or the rule has no table of its own.
+    """
+    ids = [rule.id for rule in read_rules(text).rules]
+    if name not in ids:
+        raise UsageError(f"there is no rule {name!r}.", code="unknown-rule")
+    line_of_key = find_key_lines(text)
+    start = line_of_key.get(("rules", str(ids.index(name))))
+    if start is None:
+        raise UsageError(
+            f"the rule {name!r} has no [[rules]] of its own; change the text.", code="unknown-rule"
+        )
+    lines = text.split("\n")
+    following = [
+        number for number, line in enumerate(lines, 1) if number > start and line.lstrip().startswith("[")
+    ]
+    end = following[0] - 1 if following else len(lines)
+    return "\n".join([*lines[: start - 1], *lines[end:]])
 
 
 def _list_tables(file: TomlFile, name: str) -> list[tuple[str, dict[str, Any]]]:

@@ -12,7 +12,8 @@ package. The kinds are:
 - engine-gate: the same, and check the run against a baseline,
 - pool: create a batch of the documents that runs rank first,
 - judgments: create judgments from the ratings,
-- compare: compare two runs of the project.
+- compare: compare two runs of the project,
+- sweep: measure an engine of the project at all values of its dials.
 """
 
 from __future__ import annotations
@@ -299,6 +300,31 @@ COMPARE_JOB = JobKind(
     compare_commands,
     title="compare two runs of the project",
     system="system",
+)
+
+
+def sweep_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+    """``rankgate sweep`` on an engine of the project, recorded."""
+    options = [
+        "--record",
+        *set_options(judgments=values["judgments"], rate=values["rate"]),
+        *repeat_option("dial", values["dials"]),
+        *repeat_option("metric", values["metrics"]),
+    ]
+    return _project_command("sweep", project, options, values["engine"])
+
+
+SWEEP_JOB = JobKind(
+    "sweep",
+    (
+        Parameter("engine", "text", "the name of an engine of the project", required=True),
+        Parameter("judgments", "text", "judgments in the project", required=True),
+        Parameter("dials", "texts", "parameters of the engine, as in k1=0.9,1.2", required=True),
+        Parameter("rate", "float", "queries a second, at most; left out: no limit"),
+        METRICS_PARAMETER,
+    ),
+    sweep_commands,
+    title="measure an engine of the project at all values of its dials",
 )
 
 

@@ -18,6 +18,7 @@ from rankgate.store.material import projects
 from rankgate.store.people import audit, invitations, one_time_secrets, second_factors, sign_in, users
 from rankgate.store.people import sign_in as secrets
 from rankgate.store.people import sign_in as sessions
+from rankgate.store.rating import tasks
 from rankgate.store.rows import now
 from rankgate.workspace.records.alerts import alert_channels
 from rankgate.workspace.web import oidc_users
@@ -128,9 +129,9 @@ def sign_in_with_password(request: WebRequest) -> ActionReply:
     if hashed is None:
         raise RequestRefused(403, "wrong-password", "The name or the password is wrong.")
     renewed_hash = secrets.renewed_hash(hashed, password)
-    next_path = own_path(request.values["next"])
     with request.store.write() as connection:
         user = users.get_by_name(connection, name)
+        next_path = landing_path(connection, user, request.values["next"])
         if renewed_hash is not None:
             users.renew_hash(connection, hashed, renewed_hash)
         if second_factors.has_second_factor(connection, user.id):
@@ -193,7 +194,32 @@ def _new_session(request: WebRequest, connection: Connection, user: User) -> str
 def own_path(path: str | None) -> str:
     """A path of this server to continue to; any other path becomes the list of projects."""
     is_inside = path and path.startswith("/") and not path.startswith(("//", "/\\"))
-    return path if path and is_inside and path.isprintable() and "\\" not in path else "/projects"
+    return path if path and is_inside and path.isprintable() and "\\" not in path else _PROJECTS
+
+
+_PROJECTS = "/projects"
+
+
+def landing_path(connection: Connection, user: User, path: str | None = None) -> str:
+    """The path after signing in: that of a link, else a rater's next task, else the list of projects.
+
+    People who only rate come to the project with open tasks; with several projects and no open task they
+    come to the list.
+
+    Args:
+        connection: a connection to the store.
+        user: the user who signs in.
+        path: the path of the link that asked for the sign-in.
+    """
+    next_path = own_path(path)
+    if next_path not in {"/", _PROJECTS} or user.admin:
+        return next_path
+    user_projects = projects.list_projects(connection, user.id)
+    if any(users.role_of(connection, project.id, user.id) != "rater" for project in user_projects):
+        return next_path
+    waiting = [p for p in user_projects if tasks.count_unanswered(connection, p.id, user.id) > 0]
+    rated = waiting or (user_projects if len(user_projects) == 1 else [])
+    return f"{_PROJECTS}/{rated[0].name}/rate" if rated else next_path
 
 
 @action("sign-out", "/sign-out", SIGNED_IN, "Sign out")
@@ -258,7 +284,8 @@ def accept_invitation(request: WebRequest) -> ActionReply:
         user = invitations.accept(connection, secret, fields["name"] or "", hashed, fields["display"] or "")
         audit.record(connection, audit.Actor(user.name, user.id), "invitation.accept", user.name)
         session = begin_session(request, connection, user)
-    return ActionReply("/projects", {"user": user.name}, cookies={SESSION: session, FORM: None})
+        landing = landing_path(connection, user)
+    return ActionReply(landing, {"user": user.name}, cookies={SESSION: session, FORM: None})
 
 
 def _join_project(request: WebRequest, user: User) -> ActionReply:
@@ -270,7 +297,8 @@ def _join_project(request: WebRequest, user: User) -> ActionReply:
             raise RequestRefused(403, "other-invitation", problem)
         invitations.apply_invitation(connection, pending, user)
         audit.record(connection, audit.Actor(user.name, user.id), "invitation.accept", user.name)
-    return ActionReply("/projects", {"user": user.name})
+        landing = landing_path(connection, user)
+    return ActionReply(landing, {"user": user.name})
 
 
 @action(
@@ -379,6 +407,7 @@ def oidc_callback(request: WebRequest) -> ActionReply:
         with request.store.write() as connection:
             user = find_user(connection, settings, claims, pending_state["invitation"])
             secret = begin_session(request, connection, user)
+            landing = landing_path(connection, user, pending_state["next"])
     except RequestRefused as refused:
         with request.store.write() as connection:
             details = {"code": refused.code, "issuer": settings.issuer}
@@ -386,7 +415,7 @@ def oidc_callback(request: WebRequest) -> ActionReply:
             audit.record(connection, nobody, "sign-in.failed", _claimed_email(claims), details=details)
         raise
     cookies = {SESSION: secret, oidc_users.COOKIE: None}
-    return ActionReply(own_path(pending_state["next"]), {"user": user.name}, cookies=cookies)
+    return ActionReply(landing, {"user": user.name}, cookies=cookies)
 
 
 def _claimed_email(claims: object) -> str:

@@ -112,6 +112,7 @@ def material_page(request: WebRequest) -> PageReply:
     TRANSFORM_FIELD,
     *declared_fields(import_file, "batch", batch={"most": 100}),
     Field("preview", kind="flag", help="Only report what would change."),
+    does_step=True,
 )
 def add_file(request: WebRequest) -> Reply:
     """Add the contents of a file, or only report the effect."""
@@ -393,6 +394,7 @@ def list_formats(content_kind: str) -> list[str]:
     Field("deadline", "Deadline", "moment"),
     Field("seed", "Seed of the order", "whole"),
     Field("open", "Show the pool's fields, such as ranks (not blind)", "flag"),
+    does_step=True,
 )
 def add_batch(request: WebRequest) -> ActionReply:
     """Add a batch from a pool, with the texts of its queries and documents."""

@@ -23,6 +23,7 @@ from rankgate.store.rating.working_time import list_rater_work
 from rankgate.store.rows import now
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.background_results import MANY_RATINGS
+from rankgate.workspace.web.pages.card_proposal import CardProposal, propose_card, with_proposal
 from rankgate.workspace.web.pages.document_card import (
     CARD_HELP,
     card_of,
@@ -137,7 +138,7 @@ def add_project(request: WebRequest) -> ActionReply:
         )
         actor = audit.Actor(request.user.name, request.user.id)
         audit.record(connection, actor, "project.add", project.name, project=project.id)
-    return ActionReply(f"/projects/{project.name}", {"name": project.name})
+    return ActionReply(f"/projects/{project.name}/steps", {"name": project.name})
 
 
 def project_overview(request: WebRequest) -> PageReply:
@@ -212,6 +213,10 @@ def log_page(request: WebRequest) -> PageReply:
     return PageReply("log.html", data)
 
 
+_SAMPLE = 50
+"""The number of documents from whose fields a card is proposed."""
+
+
 @page("setup", "/projects/{project}/setup", MANAGING_ROLES, "Setup")
 def setup_page(request: WebRequest) -> PageReply:
     """The page with the scale, the guideline versions, and the fields for raters."""
@@ -220,6 +225,8 @@ def setup_page(request: WebRequest) -> PageReply:
         grades = projects.grades(connection, project.id)
         versions = projects.all_guidelines(connection, project.id)
         document_fields = queries_documents.field_names(connection, project.id)
+        first_documents = queries_documents.first_fields(connection, project.id, _SAMPLE)
+    proposal = propose_card(first_documents) if not project.settings.get("card") else CardProposal("")
     data = {
         "project": project.name,
         "scale": [
@@ -237,7 +244,10 @@ def setup_page(request: WebRequest) -> PageReply:
         "language": project.settings.get("language") or "",
         "metric": project.settings.get("metric", ""),
     }
-    return PageReply("setup.html", data, {"metrics": list_metric_names(request)})
+    extra = {"metrics": list_metric_names(request), "proposal": vars(proposal)}
+    if proposal.card:
+        extra["proposed"] = with_proposal(project.settings, proposal)
+    return PageReply("setup.html", data, extra)
 
 
 @action(
@@ -355,6 +365,7 @@ def add_guideline(request: WebRequest) -> ActionReply:
         help="Word forms of it are marked as words of the query. By default the language of the "
         "script, and English for Latin letters.",
     ),
+    does_step=True,
 )
 def set_display(request: WebRequest) -> ActionReply:
     """Set the document card, and the sites from which images are loaded.
@@ -470,6 +481,7 @@ def revoke_invitation(request: WebRequest) -> ActionReply:
     "Set the role",
     Field("name", "Name", required=True, most=100),
     _ANY_ROLE,
+    does_step=True,
 )
 def grant_role(request: WebRequest) -> ActionReply:
     """Change or remove the role of a user in the project."""

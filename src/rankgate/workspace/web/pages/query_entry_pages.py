@@ -64,7 +64,9 @@ _QUERY_FIELDS = (
 )
 
 
-@action("queries-add", f"{PROJECT}/queries", MANAGING_ROLES, "Add the queries", *_QUERY_FIELDS)
+@action(
+    "queries-add", f"{PROJECT}/queries", MANAGING_ROLES, "Add the queries", *_QUERY_FIELDS, does_step=True
+)
 def add_queries(request: WebRequest) -> Reply:
     """Add queries, or only report how the input is understood."""
     source, query_list = _read_source(request)

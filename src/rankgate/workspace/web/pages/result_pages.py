@@ -202,6 +202,7 @@ def judgments_page(request: WebRequest) -> PageReply:
         ),
     ),
     Field("preview", kind="flag", help="Only show what would change."),
+    does_step=True,
 )
 def resolve_ratings(request: WebRequest) -> Reply:
     """Create judgments by a rule; the first request only shows the changes."""

@@ -12,6 +12,7 @@ from rankgate.workspace.web.pages.account_pages import (
     begin_attempt,
     begin_session,
     find_path_user,
+    landing_path,
     own_path,
     require_password,
 )
@@ -57,8 +58,9 @@ def sign_in_with_code(request: WebRequest) -> ActionReply:
         if one_time_secrets.use(connection, request.cookies.get(PENDING, ""), "sign-in") is None:
             raise _expired_refusal()
         secret = begin_session(request, connection, user, second_factor=kind)
+        landing = landing_path(connection, user, request.values["next"])
     cookies = {SESSION: secret, FORM: None, PENDING: None}
-    return ActionReply(own_path(request.values["next"]), {"user": user.name}, cookies=cookies)
+    return ActionReply(landing, {"user": user.name}, cookies=cookies)
 
 
 def _expired_refusal() -> RequestRefused:

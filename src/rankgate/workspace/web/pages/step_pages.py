@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
@@ -23,6 +24,7 @@ from rankgate.store.records import records, scheduled_jobs
 from rankgate.workspace.records.schedule.job_settings import make_job, set_jobs
 from rankgate.workspace.records.schedule.started_jobs import find_step_job, read_progress, start_step
 from rankgate.workspace.web import web_request
+from rankgate.workspace.web.pages.engine_pages import offered_kinds
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
 from rankgate.workspace.web.shared_fields import PROJECT, STRATEGY_FIELD
 from rankgate.workspace.web.web_request import (
@@ -64,7 +66,7 @@ class ProjectState:
         batches: the number of batches.
         open, done_tasks, disputed: the numbers of tasks of the batches by state.
         judgments: the resolved judgments, the oldest first.
-        evaluations, comparisons, verdicts: the number of records of each kind, up to three.
+        evaluations, comparisons, verdicts, sweeps: the number of records of each kind, up to three.
         scheduled: the scheduled jobs.
         system: the proposed name of the last run's system; empty without runs.
         has_texts: True if a document has fields to show.
@@ -82,6 +84,7 @@ class ProjectState:
     evaluations: int
     comparisons: int
     verdicts: int
+    sweeps: int
     scheduled: int
     system: str
     has_texts: bool
@@ -93,7 +96,7 @@ class ProjectState:
         progress = tasks.progress(connection, project)
         records_by_kind = {
             kind: len(records.list_records(connection, project, kind=kind, most=3))
-            for kind in ("evaluation", "comparison", "verdict")
+            for kind in ("evaluation", "comparison", "verdict", "sweep")
         }
         jobs = scheduled_jobs.list_jobs(connection, project)
         runs = sorted(stored_runs.list_runs(connection, project), key=lambda run: run.id)
@@ -111,6 +114,7 @@ class ProjectState:
             records_by_kind["evaluation"],
             records_by_kind["comparison"],
             records_by_kind["verdict"],
+            records_by_kind["sweep"],
             sum(job.enabled for job in jobs),
             _propose_system(connection, request, runs[-1]) if runs else "",
             bool(queries_documents.field_names(connection, project)),
@@ -133,6 +137,7 @@ class StepView:
         form_values: the first values of the form of the button.
         open_settings: the settings that are visible at first.
         warning: a warning about the step.
+        is_optional: True if later steps do not need it.
     """
 
     name: str
@@ -146,13 +151,27 @@ class StepView:
     form_values: Mapping[str, Any] | None = None
     open_settings: tuple[str, ...] = ()
     warning: str = ""
+    is_optional: bool = False
 
 
-_STEPS_PATH = f"{PROJECT}/steps"
+STEPS_PATH = f"{PROJECT}/steps"
 
 _STATE_FIELD = Field(
     "seen", kind="whole", help="The last run of the step that the sender saw; left out: none."
 )
+
+
+def step_fields() -> tuple[Field, ...]:
+    """The fields of every button that starts the job of a step."""
+    return (_STATE_FIELD,)
+
+
+def last_run_number(request: WebRequest, step: str) -> int | None:
+    """The number of the last run of a step; None if it never ran."""
+    with request.store.read() as connection:
+        run = _last_run(connection, request, step)
+    return None if run is None else run.id
+
 
 _METRICS = Field(
     "metrics",
@@ -190,19 +209,25 @@ _PAIR_FIELDS = (
 )
 
 
-@page("steps", _STEPS_PATH, MANAGING_ROLES, "Steps")
+@page("steps", STEPS_PATH, MANAGING_ROLES, "Steps")
 def steps_page(request: WebRequest) -> PageReply:
     """The page of all steps with their states, buttons and jobs."""
     with request.store.read() as connection:
         state = ProjectState.read(connection, request)
         views = _list_steps(request, state)
         runs = {view.name: _last_run(connection, request, view.name) for view in views}
-    following = next((view.name for view in views if view.is_ready and not view.is_done), None)
+    following = _find_following(views)
     steps = [
         {
             "name": view.name,
             "title": view.title,
-            "state": "done" if view.is_done else "next" if view.name == following else "later",
+            "state": "done"
+            if view.is_done
+            else "next"
+            if view is following
+            else "optional"
+            if view.is_optional and view.is_ready
+            else "later",
             "ready": view.is_ready,
             "text": view.text,
             "warning": view.warning,
@@ -217,10 +242,24 @@ def steps_page(request: WebRequest) -> PageReply:
             "judgments": [judgments.name for judgments in state.judgments],
             **{key: [run.name for run in state.runs] for key in ("run", "baseline", "candidate")},
         },
+        "kinds": offered_kinds(request),
         "scheduler": request.config.schedule,
         "under_way": any(run is not None and run.under_way for run in runs.values()),
     }
     return PageReply("steps.html", {"project": request.project.name, "steps": steps}, extra)
+
+
+def _find_following(views: Sequence[StepView]) -> StepView | None:
+    return next((view for view in views if view.is_ready and not view.is_done and not view.is_optional), None)
+
+
+def following_step(request: WebRequest) -> StepView | None:
+    """The next step of a request's project, with the path of its page or button; None if none is left."""
+    with request.store.read() as connection:
+        view = _find_following(_list_steps(request, ProjectState.read(connection, request)))
+    if view is None or (view.path and not view.route):
+        return view
+    return replace(view, path=request.project_path(f"steps#{view.name}"))
 
 
 def _last_run(connection: Connection, request: WebRequest, step: str) -> JobRun | None:
@@ -255,7 +294,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
     return [
         StepView(
             "queries",
-            "Queries",
+            "What do people search for?",
             state.queries > 0,
             is_ready=True,
             text=count_noun(state.queries, "query")
@@ -266,10 +305,10 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
         ),
         StepView(
             "engine",
-            "What answers them",
+            "What answers them?",
             has_answers,
             is_ready=True,
-            text=f"{', '.join(engine_names)}"
+            text=", ".join(engine_names)
             if engine_names
             else count_noun(len(state.runs), "uploaded run")
             if state.runs
@@ -279,7 +318,7 @@ def _preparing_steps(request: WebRequest, state: ProjectState) -> list[StepView]
         ),
         StepView(
             "raters",
-            "Who rates",
+            "Who rates?",
             state.raters > 0,
             is_ready=True,
             text=count_noun(state.raters, "rater")
@@ -350,6 +389,16 @@ def _rating_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             if state.open and state.done_tasks
             else "",
         ),
+        StepView(
+            "clicks",
+            "Judgments from clicks",
+            any("min_examined" in judgments.made_by for judgments in state.judgments),
+            is_ready=state.queries > 0,
+            text="Instead of raters, or besides them: a click model makes judgments of a log.",
+            path=request.project_path("steps", "clicks"),
+            label="Send a log",
+            is_optional=True,
+        ),
     ]
 
 
@@ -415,6 +464,16 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
             form_values=two_runs,
         ),
         StepView(
+            "sweep",
+            "Sweep",
+            state.sweeps > 0,
+            is_ready=bool(judgments and state.engines),
+            text="The engine is measured at several values of its settings; the best one is chosen.",
+            path=request.project_path("steps", "sweep"),
+            label="Plan a sweep",
+            is_optional=True,
+        ),
+        StepView(
             "history",
             "History",
             state.evaluations >= _TWO,
@@ -437,21 +496,18 @@ def _result_steps(request: WebRequest, state: ProjectState) -> list[StepView]:
     ]
 
 
-def _start(request: WebRequest, step: str, kind: str, values: JsonObject) -> ActionReply:
+def start_job(
+    request: WebRequest, step: str, kind: str, values: JsonObject, last_run: int | None = None
+) -> ActionReply:
     """Start the job of a step once, even if several users press its button."""
+    last_run = request.values["seen"] if last_run is None else last_run
     with request.store.write() as connection:
         started_run = start_step(
-            connection,
-            request.project.id,
-            step,
-            kind,
-            values,
-            last_run_seen=request.values["seen"],
-            user=request.user.id,
+            connection, request.project.id, step, kind, values, last_run_seen=last_run, user=request.user.id
         )
         if started_run.new:
             request.record(connection, "step.start", step)
-    if not started_run.new and not started_run.run.under_way and request.values["seen"] is None:
+    if not started_run.new and not started_run.run.under_way and last_run is None:
         raise invalid_value(
             "seen",
             f"is missing: the step has run since the page was opened; its last run is {started_run.run.id}",
@@ -520,7 +576,7 @@ _DATE_SUFFIX = re.compile(r"[-_.@ ]?\d{4}-?\d\d-?\d\d([-_T ]?\d\d[\d:]*)?$")
 
 @action(
     "step-snapshot",
-    f"{_STEPS_PATH}/snapshot",
+    f"{STEPS_PATH}/snapshot",
     MANAGING_ROLES,
     "Take a snapshot",
     _ENGINE,
@@ -535,12 +591,12 @@ def start_snapshot(request: WebRequest) -> ActionReply:
     _refuse_unknown(request, "engine", "judgments")
     names = ("engine", "depth", "rate", "judgments")
     values = {name: request.values[name] for name in names}
-    return _start(request, "snapshot", "engine-snapshot", values | _metrics(request))
+    return start_job(request, "snapshot", "engine-snapshot", values | _metrics(request))
 
 
 @action(
     "step-batch",
-    f"{_STEPS_PATH}/batch",
+    f"{STEPS_PATH}/batch",
     MANAGING_ROLES,
     "Make a batch",
     Field("runs", "Runs, with commas between", required=True, most=2_000),
@@ -565,7 +621,7 @@ def start_batch(request: WebRequest) -> ActionReply:
         raise invalid_value("batch", "is the name of another batch")
     names = ("batch", "depth", "strategy", "judgments")
     values = {name: request.values[name] for name in names}
-    return _start(request, "batch", "pool", values | {"runs": run_names})
+    return start_job(request, "batch", "pool", values | {"runs": run_names})
 
 
 def _is_repeated(request: WebRequest, step: str) -> bool:
@@ -577,7 +633,7 @@ def _is_repeated(request: WebRequest, step: str) -> bool:
 
 @action(
     "step-judgments",
-    f"{_STEPS_PATH}/judgments",
+    f"{STEPS_PATH}/judgments",
     MANAGING_ROLES,
     "Make judgments",
     Field("judgments", "Name of the judgments", required=True, most=100),
@@ -597,12 +653,12 @@ def start_judgments(request: WebRequest) -> ActionReply:
     if name in list_judgment_names(request) and not _is_repeated(request, "judgments"):
         raise invalid_value("judgments", "is the name of other judgments")
     values = {"judgments": name, "rule": request.values["rule"]}
-    return _start(request, "judgments", "judgments", values)
+    return start_job(request, "judgments", "judgments", values)
 
 
 @action(
     "step-evaluation",
-    f"{_STEPS_PATH}/evaluation",
+    f"{STEPS_PATH}/evaluation",
     MANAGING_ROLES,
     "Evaluate",
     _judgments(required=True),
@@ -616,7 +672,7 @@ def start_evaluation(request: WebRequest) -> ActionReply:
     _refuse_unknown(request, "judgments", "run")
     run = request.values["run"]
     values = {"judgments": request.values["judgments"], "runs": [run], "system": _system_of(request, run)}
-    return _start(request, "evaluation", "evaluate", values | _metrics(request))
+    return start_job(request, "evaluation", "evaluate", values | _metrics(request))
 
 
 def _two_runs(request: WebRequest) -> dict[str, Json]:
@@ -630,7 +686,7 @@ def _two_runs(request: WebRequest) -> dict[str, Json]:
 
 @action(
     "step-comparison",
-    f"{_STEPS_PATH}/comparison",
+    f"{STEPS_PATH}/comparison",
     MANAGING_ROLES,
     "Compare",
     *_PAIR_FIELDS,
@@ -639,13 +695,13 @@ def _two_runs(request: WebRequest) -> dict[str, Json]:
 )
 def start_comparison(request: WebRequest) -> ActionReply:
     """Start comparing two runs."""
-    return _start(request, "comparison", "compare", _two_runs(request) | _metrics(request))
+    return start_job(request, "comparison", "compare", _two_runs(request) | _metrics(request))
 
 
-@action("step-gate", f"{_STEPS_PATH}/gate", MANAGING_ROLES, "Get a verdict", *_PAIR_FIELDS, _STATE_FIELD)
+@action("step-gate", f"{STEPS_PATH}/gate", MANAGING_ROLES, "Get a verdict", *_PAIR_FIELDS, _STATE_FIELD)
 def start_gate(request: WebRequest) -> ActionReply:
     """Start checking a run against a baseline."""
-    return _start(request, "gate", "gate", _two_runs(request))
+    return start_job(request, "gate", "gate", _two_runs(request))
 
 
 @action("job-cancel", f"{PROJECT}/schedule/runs/{{run:int}}/cancel", MANAGING_ROLES, "Cancel")
@@ -710,6 +766,7 @@ _CRON = {
         help="With it every run gets a verdict.",
     ),
     Field("name", "Name of the job", most=63),
+    does_step=True,
 )
 def schedule_engine(request: WebRequest) -> ActionReply:
     """Query an engine on a schedule and evaluate its runs, with the gate if it has a baseline."""

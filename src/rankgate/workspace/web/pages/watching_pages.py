@@ -16,7 +16,6 @@ from rankgate.store.records import alerts, scheduled_jobs
 from rankgate.store.rows import now
 from rankgate.workspace.records.alerts import alert_check, alert_queue
 from rankgate.workspace.records.alerts.alert_check import check_alerts
-from rankgate.workspace.records.alerts.alert_rules import read_rules
 from rankgate.workspace.records.cron_times import next_due
 from rankgate.workspace.records.schedule.job_settings import read_jobs, set_jobs
 from rankgate.workspace.records.schedule.started_jobs import is_started_by_hand, read_progress
@@ -61,7 +60,11 @@ def alerts_page(request: WebRequest) -> PageReply:
         rows = [alert_row(connection, alert) for alert in project_alerts]
     rows.sort(key=lambda row: row["state"] == "resolved")
     can_manage = request.role in {"admin", "manager"}
-    return PageReply("alerts.html", {"alerts": rows, "state": request.values["state"]}, {"may": can_manage})
+    return PageReply(
+        "alerts.html",
+        {"alerts": rows, "state": request.values["state"]},
+        {"may": can_manage, "cut": len(rows) == _MAX_ALERTS},
+    )
 
 
 @action("alert-acknowledge", f"{ALERTS_PATH}/{{alert:int}}/acknowledge", MANAGING_ROLES, "Acknowledge")
@@ -74,14 +77,6 @@ def acknowledge_alert(request: WebRequest) -> ActionReply:
         request.record(connection, "alert.acknowledge", alert.message)
         data = alert_row(connection, alert)
     return ActionReply(request.project_path("alerts"), data)
-
-
-@page("alert-rules", f"{ALERTS_PATH}/rules", MANAGING_ROLES, "Rules of alerts")
-def rules_page(request: WebRequest) -> PageReply:
-    """The page to change the alert rules."""
-    text = request.project.settings.get("alerts", "")
-    channels = sorted(read_rules(text).channels) if text else []
-    return PageReply("alert_rules.html", {"rules": text, "channels": channels})
 
 
 @action(
@@ -166,7 +161,7 @@ def schedule_page(request: WebRequest) -> PageReply:
         _job_view(job, last[job.id], may=can_manage) for job in project_jobs if not is_started_by_hand(job)
     ]
     runs = [_run_view(job_run, names[job_run.job], may=can_manage) for job_run in latest]
-    extra = {"may": can_manage, "given": {}, "options": {"engine": []}}
+    extra = {"may": can_manage, "given": {}, "options": {"engine": []}, "runs_cut": len(runs) == _MAX_RUNS}
     if can_manage and engines:
         judgment_names, run_names = list_judgment_names(request), list_run_names(request)
         extra["options"] = {

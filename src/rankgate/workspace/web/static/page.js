@@ -5,6 +5,11 @@
   const parsed = async (answer) =>
     new DOMParser().parseFromString(await answer.text(), "text/html");
 
+  // a form that somebody has begun to fill in stays
+  const isTyped = (section) =>
+    [...section.querySelectorAll("textarea,input:not([type=hidden])")].some((field) =>
+      field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue);
+
   // sections that other users change are fetched again, without a reload of the page
   const refresh = async () => {
     if (document.hidden) return;
@@ -16,7 +21,7 @@
     } catch { return; }
     for (const section of document.querySelectorAll("[data-live]")) {
       const newSection = newPage.getElementById(section.id);
-      if (!newSection || section.contains(document.activeElement)) continue;
+      if (!newSection || section.contains(document.activeElement) || isTyped(section)) continue;
       const open = [...section.querySelectorAll("details")].map((details) => details.open);
       if (newSection.innerHTML === section.dataset.last) continue;
       section.dataset.last = newSection.innerHTML;
@@ -34,11 +39,13 @@
   const box = document.getElementById("account");
   const form = box && document.querySelector("form[data-check]");
   if (!form) return;
+  const isLive = box.hasAttribute("data-live-check");
   const check = async () => {
-    if (!form.reportValidity()) return;
+    if (isLive ? !form.checkValidity() : !form.reportValidity()) return;
     const data = new FormData(form);
     data.set("preview", "1");
-    box.textContent = "Checking …";
+    if (isLive) box.setAttribute("aria-busy", "true");
+    else box.textContent = "Checking …";
     try {
       const newPage = await parsed(await fetch(form.action, {method: "POST", body: data}));
       const report = newPage.getElementById("account") || newPage.getElementById("main");
@@ -46,12 +53,35 @@
     } catch {
       box.textContent = "No connection; try again.";
     }
+    box.removeAttribute("aria-busy");
   };
   form.addEventListener("submit", (event) => {
     if (!event.submitter || event.submitter.name !== "preview") return;
     event.preventDefault();
     check().then(propose);
   });
+
+  // a sandbox measures again after each change, one measurement at a time
+  if (isLive) {
+    const PAUSE_OF_TYPING = 700; // ms
+    let timer = 0, isChanged = false, isMeasuring = false;
+    const measure = async () => {
+      if (isMeasuring) return;
+      isMeasuring = true;
+      while (isChanged) {
+        isChanged = false;
+        await check();
+      }
+      isMeasuring = false;
+    };
+    const change = () => {
+      isChanged = true;
+      clearTimeout(timer);
+      timer = setTimeout(measure, PAUSE_OF_TYPING);
+    };
+    form.addEventListener("input", change);
+    if (form.checkValidity()) change();
+  }
 
   // the type chosen for each column is written into the field of columns
   const compose = () => {

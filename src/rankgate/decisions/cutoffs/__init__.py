@@ -1,0 +1,1 @@
+"""Where to cut off the scores of a system: thresholds with a guarantee, and what they cost."""
