@@ -49,7 +49,15 @@ def test_the_readme_fits_two_screens():
 
 
 def test_the_public_names_are_these():
-    results = ["Accumulator", "AdmissionPlan", "Advice", "Attribution", "BlindSpots", "Bridge"]
+    results = [
+        "AccountSummary",
+        "Accumulator",
+        "AdmissionPlan",
+        "Advice",
+        "Attribution",
+        "BlindSpots",
+        "Bridge",
+    ]
     results += [
         "Client",
         "CollectedRatings",
@@ -106,7 +114,7 @@ def test_the_public_names_are_these():
         "evaluate",
         "explain",
     ]
-    verbs += ["from_arrays", "fuse", "gate", "history", "holes", "metric", "plot", "pool"]
+    verbs += ["from_arrays", "fuse", "gate", "history", "holes", "metric", "open_account", "plot", "pool"]
     verbs += [
         "progress",
         "rank_similarity",
