@@ -303,6 +303,7 @@ def test_the_gate_says_the_budget_and_figures_of_held_out_queries_are_refused(pl
     answers = talk(place, [calls[0], ("gate", held), calls[1], ("gate", held)])[1]
     (_, first), (_, verdict), (is_error, refused), (_, other) = answers
     assert first["result"]["runs"]
+    assert talk(place, [("validate", {"files": ["rankgate/account.sqlite"]})])[1][0][0]  # an error
     assert verdict["result"]["account"]["left"] == 9
     assert not verdict["result"]["means"]
     assert is_error

@@ -179,7 +179,7 @@ def account_command() -> None:
 
 
 @account_command.command("open")
-@verb_options(open_account, "tests alpha")
+@verb_options(open_account, "tests N", "alpha A")
 @shared_options.form(*FORMS)
 def open_command(form: str, **options: Any) -> None:
     """Open the account of this folder; from then on the gate charges each candidate to its queries."""

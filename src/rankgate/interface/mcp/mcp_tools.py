@@ -38,7 +38,7 @@ from rankgate.decisions.cutoffs.cutoff import cutoff
 from rankgate.decisions.gating.charged_tests import missing_account
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy_keys import policy_keys
-from rankgate.decisions.gating.saved.holdout_account import HoldoutAccount, find_account, query_keys
+from rankgate.decisions.gating.saved.holdout_account import FILE, HoldoutAccount, find_account, query_keys
 from rankgate.decisions.migration.migrate import migrate
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 from rankgate.decisions.unjudged.holes import holes
@@ -84,6 +84,8 @@ class Folder:
         name, path_part = registry.split_prefix(path_text)
         path, table = split_table(self._inside(str(path_part)))
         path = self._inside(str(path))
+        if path == self.root / FILE:
+            raise _outside_error(path_text)
         if not path.is_file():
             raise InputError("there is no such file in the folder.", source=path_text, code="no-file")
         for sibling in path.parent.glob(f"{glob.escape(path.name)}*"):  # such as FILE.query
@@ -111,7 +113,8 @@ class Folder:
             if "\0" in text or name == "ir_datasets":  # this may download data
                 raise _outside_error(f"{path_text} names {text!r}")
             named_path = split_table(Path(path).parent / path_part)[0]
-            if not named_path.resolve().is_relative_to(self.root):
+            target = named_path.resolve()
+            if not target.is_relative_to(self.root) or target == self.root / FILE:
                 raise _outside_error(f"{path_text} names {text!r}")
         return path
 

@@ -224,7 +224,7 @@ class HoldoutAccount:
             else:
                 has_gain = ~np.isnan(gains)
                 ids, ordered = np.asarray(queries, np.int64)[has_gain], gains[has_gain]
-                values = (ids.tobytes(), ordered.tobytes())
+                values = (ids.tobytes(), unit_differences(ordered).tobytes())
                 level = _level(
                     share, ids, ordered, [row for row in before if row[6] == rule], alpha, len(before)
                 )
@@ -452,9 +452,7 @@ def _level(
     earlier = np.zeros((len(ids), len(tests)))
     for column, row in enumerate(tests):
         test_ids = np.frombuffer(row[7], np.int64)
-        unit = unit_differences(np.frombuffer(row[8], np.float64))
-        if not unit.any():
-            continue
+        unit = np.frombuffer(row[8], np.float64)
         _, here, there = np.intersect1d(ids, test_ids, return_indices=True)
         earlier[here, column] = unit[there]
     levels = np.array([row[2] for row in tests])
