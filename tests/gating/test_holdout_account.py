@@ -26,7 +26,6 @@ from rankgate.measurement.stats.chosen_candidates import (
     unit_differences,
 )
 from rankgate.measurement.stats.special_functions import ndtri
-from support.command import assert_refused
 from support.wording import raises
 
 ALPHA = 0.05
