@@ -46,6 +46,7 @@ CASES = {
         4,
     ),
     "holes": (lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@2"]), 2),
+    "migrate": (lambda: rankgate.migrate(OLD, NEW), 2),
     "pool": (lambda: rankgate.pool([OLD, NEW]), 2),
     "pool, by influence": (
         lambda: rankgate.pool(
