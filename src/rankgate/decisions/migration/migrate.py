@@ -129,7 +129,7 @@ def migrate(
         low_bound, high_bound = np.clip((sampled_low, sampled_high), certain_low, certain_high).tolist()
         needed = _expected_need(sample, sample.shares(rows, now), margin, 1 - test.level)
     of_query = pairs.with_columns(most=pl.Series(pairs["mass"].to_numpy() * largest)).group_by("query_id")
-    steps, blockers = _measure_steps(collection, names, tops, (exact, quantised), how, k)
+    steps, blockers = _measure_kept_documents(collection, names, tops, (exact, quantised), how, k)
     old_documents = tops[0]["doc_id"].unique()
     new_rows = pl.concat(list(runs[1].pieces())).select(*PAIR)
     return Migration(
@@ -231,7 +231,7 @@ def _add_answers(before: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([before, answers.join(before, on=PAIR, how="anti")])
 
 
-def _measure_steps(
+def _measure_kept_documents(
     collection: Collection,
     names: list[str],
     tops: list[pl.DataFrame],
