@@ -47,6 +47,7 @@ CASES = {
     ),
     "cutoff": (lambda: rankgate.cutoff(QRELS, {"old": {**OLD, "q1": {"a": 9.0}}}), 1),
     "holes": (lambda: rankgate.holes(QRELS, OLD, NEW, ["nDCG@2"]), 3),
+    "migrate": (lambda: rankgate.migrate(OLD, NEW), 2),
     "pool": (lambda: rankgate.pool([OLD, NEW]), 2),
     "pool, by influence": (
         lambda: rankgate.pool(

@@ -81,9 +81,9 @@ def migrate_command(
     Exit codes: 0 it may, 1 it may not, 3 not settled.
 
     \b
-    rankgate migrate old.run new.run
-    rankgate migrate old.run new.run --exact exact.run --quantised int8.run --save-pool pool.csv
-    rankgate migrate old.run new.run --answers answers.qrels --save-pool pool2.csv
+    rankgate migrate old.run new.run --save-pool todo.csv
+    rankgate migrate old.run graph.run --exact exact.run
+    rankgate migrate old.run new.run --answers people.qrels --save-pool more.csv
     """
     with TerminalProgress(2):
         result = migrate(old, new, collection, test=replace(test, margin=margin), **settings)

@@ -106,7 +106,7 @@ def migrate(
     before = _read_gains(collection, gain, highest)
     gained = before
     if answers is not None:
-        gained = _add_answers(before, _read_gains(Collection(answers), gain, highest))
+        gained = _add_answers(before, _read_gains(_of_answers(answers, collection), gain, highest))
     top_gain = float(gain_of_grades(np.array([highest]), gain)[0])
     grades = Grades(documents, before, top_gain, k)
     pairs = pair_documents(documents)
@@ -118,7 +118,8 @@ def migrate(
     mass = sample.pairs["mass"].to_numpy() / len(query_ids)
     certain_low, certain_high = float(mass @ low), float(mass @ high)
     rows = np.empty(0, np.int64)
-    low_bound, high_bound, needed, pool = certain_low, certain_high, 0, POOL.empty()
+    low_bound, high_bound, pool = certain_low, certain_high, POOL.empty()
+    needed: int | None = 0
     judged = len(gained) - len(before)
     if sample.at_stake > margin:
         step("drawing pairs of documents")
@@ -128,7 +129,7 @@ def migrate(
         low_bound, high_bound = np.clip((sampled_low, sampled_high), certain_low, certain_high).tolist()
         needed = _expected_need(sample, sample.shares(rows, now), margin, 1 - test.level)
     of_query = pairs.with_columns(most=pl.Series(pairs["mass"].to_numpy() * largest)).group_by("query_id")
-    steps, blockers = _measure_steps(collection, names, tops, (exact, quantised), how, k)
+    steps, blockers = _measure_kept_documents(collection, names, tops, (exact, quantised), how, k)
     old_documents = tops[0]["doc_id"].unique()
     new_rows = pl.concat(list(runs[1].pieces())).select(*PAIR)
     return Migration(
@@ -208,6 +209,11 @@ def _read_gains(collection: Collection, gain: Gain, highest: float) -> pl.DataFr
     return table.select(*PAIR, gain=pl.Series(gain_of_grades(table["grade"].to_numpy(), gain)))
 
 
+def _of_answers(answers: QrelsLike, collection: Collection) -> Collection:
+    """The answers as a collection, read with the columns and the grades of another one."""
+    return Collection.of(answers).filled(Collection(columns=collection.columns, grades=collection.grades))
+
+
 def _add_answers(before: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """All gains.
 
@@ -225,7 +231,7 @@ def _add_answers(before: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([before, answers.join(before, on=PAIR, how="anti")])
 
 
-def _measure_steps(
+def _measure_kept_documents(
     collection: Collection,
     names: list[str],
     tops: list[pl.DataFrame],

@@ -55,7 +55,7 @@ class Migration(Result):
     order: ClassVar[int] = 12
     main_table: ClassVar[str] = "changes"
     charts: ClassVar[Mapping[str, str]] = {
-        "migration": "rankgate.decisions.migration.migration_chart:draw_steps"
+        "migration": "rankgate.decisions.migration.migration_chart:draw_kept_documents"
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "changes": CHANGES,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rankgate.decisions.migration.migration import Migration
 
 
-def draw_steps(result: Migration) -> Picture:
+def draw_kept_documents(result: Migration) -> Picture:
     """A row for each step: the share of documents that is kept, on average and for the worst query."""
     rows: list[dict[str, Json]] = [
         {"row": row["step"], "column": header, "value": row[name]}

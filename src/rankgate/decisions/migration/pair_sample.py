@@ -147,7 +147,8 @@ class PairSample:
         """(count,) the rows of drawn pairs; more pairs of the same seed begin with the same ones."""
         ends = np.cumsum(self.sizes)
         numbers = np.random.default_rng(seed).random(count) * ends[-1]
-        return np.minimum(np.searchsorted(ends, numbers, side="right"), len(ends) - 1)
+        rows: NDArray[np.int64] = np.searchsorted(ends, numbers, side="right").clip(max=len(ends) - 1)
+        return rows
 
     def shares(self, rows: NDArray[np.int64], grades: Grades) -> tuple[Floats, Floats]:
         """(n,) the lowest and the highest contribution of drawn pairs, as shares of the largest."""

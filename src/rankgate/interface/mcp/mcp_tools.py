@@ -240,7 +240,7 @@ _INPUTS: Mapping[str, Input] = {
     "files": Input(list[str], "files of any kind.", Folder.named_files),
     "target": Input(str, "the new file.", Folder.target),
     "saved": Input(str, "the file of a run, or the name of a saved baseline.", Folder.saved_baseline),
-    "against": Input(str, "", _read_optional),
+    **{name: Input(str, "", _read_optional) for name in ("against", "exact", "quantised")},
     "policy": Input(str, "", Folder.policy),
     "convention": Input(str, "", Folder.convention),
 }
