@@ -133,6 +133,13 @@ def test_every_kind_gives_commands_that_the_program_has():
             "metrics": ["P@5"],
         },
         "kpi": {"events": "events", "kpis": ["search_ctr"], "mapping": None},
+        "sweep": {
+            "engine": "shop",
+            "judgments": "gold",
+            "dials": ["k1=0.9,1.2"],
+            "rate": 1.0,
+            "metrics": ["P@5"],
+        },
         "alerts": {},
     }
     assert set(JOBS) == set(values_by_kind)
