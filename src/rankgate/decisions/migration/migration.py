@@ -17,6 +17,7 @@ from rankgate.core.value_types import JsonObject
 from rankgate.decisions.migration.index_losses import CHANGES, SCORES, STEPS
 
 POOL = Columns("One row per document to judge next.", QUERY_ID, DOC_ID)
+_FEW_PAIRS, _MUCH = 50, 0.04  # where passes of harmless migrations were few: docs/validity.md
 _EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 3}
 
 
@@ -83,6 +84,7 @@ class Migration(Result):
             (
                 ("for all grades", "[{certain_low:signed}, {certain_high:signed}]"),
                 ("{level:.0%} bounds", "[{low:signed}, {high:signed}]"),
+                ("at stake", "{at_stake:.3f}"),
                 ("pairs drawn", "{pairs}"),
                 ("judged", "{judged} of {budget}"),
             ),
@@ -167,6 +169,11 @@ class Migration(Result):
             sentence = "All drawn documents are judged."
         if self.needed is None:
             return f"{sentence} What was judged points to a loss above the margin."
+        if self.needed <= self.budget and self.pairs < _FEW_PAIRS and self.at_stake > _MUCH:
+            sentence += (
+                f" Only {self.pairs} pairs fit the budget, and {self.at_stake:.3f} is at stake: a third or "
+                "less of harmless migrations like this pass. Judgments of the old lists help most."
+            )
         if self.needed > self.budget:
             sentence += (
                 f" A pass takes about {self.needed:,} judgments"
