@@ -190,7 +190,7 @@ def with_record_option(function: Command) -> Command:
     return record_option(noted)
 
 
-_SERVICES_KEY = "rankgate.otlp"
+_SERVICES_KEY = "rankgate-services"
 
 
 def with_figures_options(function: Command) -> Command:

@@ -26,11 +26,11 @@ def find_data_sets(qrels: str | None, runs: Sequence[str | None], only: Sequence
         UsageError: a path without ``{data_set}``, or no runs.
     """
     paths = [path for path in (qrels, *runs) if path is not None]
-    without = [path for path in paths if DATA_SET not in path]
-    if without or len(paths) < 3:
-        named = f"{without[0]} has no {DATA_SET}" if without else "judgments and two runs are needed"
+    incomplete_paths = [path for path in paths if DATA_SET not in path]
+    if incomplete_paths or len(paths) < 3:
+        lack = f"{incomplete_paths[0]} has no {DATA_SET}\" if incomplete_paths else "judgments and two runs are needed"
         problem = (
-            f"--data-sets: {named}; write the paths of all data sets at once, as in "
+            f"--data-sets: {lack}; write the paths of all data sets at once, as in "
             f"'beir/{DATA_SET}/qrels.txt' 'old/{DATA_SET}.run' 'new/{DATA_SET}.run', or give --scores."
         )
         raise UsageError(problem, code="missing-input")
@@ -41,11 +41,11 @@ def find_data_sets(qrels: str | None, runs: Sequence[str | None], only: Sequence
     names = sorted(match["name"] for match in matches if match)
     if not names:
         raise InputError("no judgments at this path.", source=paths[0], code="no-file")
-    listed = listed_names(only)
-    if unknown := [name for name in listed if name not in names]:
+    chosen_names = listed_names(only)
+    if unknown := [name for name in chosen_names if name not in names]:
         problem = f"no judgments of {unknown[0]}; there are those of {', '.join(names[:5])}."
         raise InputError(problem, source=paths[0], code="no-file")
-    return listed or names
+    return chosen_names or names
 
 
 def system_names_of(runs: Sequence[str]) -> list[str]:

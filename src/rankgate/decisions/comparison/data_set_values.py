@@ -115,20 +115,20 @@ class DataSetValues:
         )
 
 
-def _positions(names: Sequence[str], known: Sequence[str], kind: str) -> list[int]:
+def _positions(names: Sequence[str], score_names: Sequence[str], kind: str) -> list[int]:
     """Where names stand; all positions without names.
 
     Raises:
         UsageError: an unknown name, or a name twice.
     """
-    index = {name: i for i, name in enumerate(known)}
+    index = {name: i for i, name in enumerate(score_names)}
     for name in names:
         if name not in index:
-            problem = f"unknown {kind} {name!r}; the scores have {list_names(known)}."
+            problem = f"unknown {kind} {name!r}; the scores have {list_names(score_names)}."
             raise UsageError(problem, code="unknown-choice")
         if list(names).count(name) > 1:
             raise UsageError(f"the {kind} {name} is named twice.", code="duplicate-name")
-    return [index[name] for name in names or known]
+    return [index[name] for name in names or score_names]
 
 
 def _missing_error(

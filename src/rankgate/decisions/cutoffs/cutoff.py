@@ -151,8 +151,8 @@ class CutoffAnalysis(Result):
     @property
     def sentences(self) -> tuple[str, ...]:
         """What the demands come to, in a sentence for each system and slice."""
-        chosen = self.demands.filter(~_IS_STATED)
-        parts = chosen.partition_by("system", "slice", maintain_order=True)
+        demanded_rows = self.demands.filter(~_IS_STATED)
+        parts = demanded_rows.partition_by("system", "slice", maintain_order=True)
         return tuple(self._sentence(part.to_dicts()) for part in parts)
 
     def _sentence(self, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -97,8 +97,8 @@ def project_plan(
     names = configuration.engine.parameters
     for name in dials:
         if name not in names:
-            known = f"it has {', '.join(sorted(names))}" if names else "it has none"
-            problem = f"the engine {engine} has no parameter {name!r}; {known}."
+            parameter_list = f"it has {', '.join(sorted(names))}" if names else "it has none"
+            problem = f"the engine {engine} has no parameter {name!r}; {parameter_list}."
             raise UsageError(problem, code="unknown-dial")
     rate = rate if access is None else access.limit_rate(rate)
     settings: dict[str, Any] = {

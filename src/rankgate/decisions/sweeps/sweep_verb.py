@@ -126,7 +126,7 @@ def sweep(
     equally.
 
     The point with the highest mean is chosen; its gain over the baseline is estimated on queries
-    that it was not chosen by (`rankgate.decisions.sweeps.sweep.choose`).
+    that it was not chosen by (`rankgate.decisions.sweeps.choice.choose`).
 
     Args:
         plan: a TOML file, or its tables as a dictionary, where ``engine``, ``queries`` and
@@ -242,9 +242,9 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
             points[index] = _with_latency(points[index], timing, speed, column)
     is_charged = settings.search == "grid" and not table.clustered and choice is not None
     gains = sign * (table.values[metric] - table.values[metric][:, :1]) if is_charged else None
-    chosen = scored_indices.index(choice.place) if choice else 0
+    best_point = scored_indices.index(choice.place) if choice else 0
     scored_points = [measured[index] for index in scored_indices]
-    account, budget_notice = charge_sweep(plan, scored_points, gains, list(table.query_ids), chosen)
+    account, budget_notice = charge_sweep(plan, scored_points, gains, list(table.query_ids), best_point)
     return Sweep(
         name=plan.name,
         target=plan.target.name,

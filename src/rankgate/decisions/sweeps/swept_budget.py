@@ -38,7 +38,7 @@ _ACCOUNT_POWER = 0.8
 
 
 def charge_sweep(
-    plan: Plan, points: Sequence[MeasuredPoint], gains: Floats | None, query_ids: list[str], chosen: int
+    plan: Plan, points: Sequence[MeasuredPoint], gains: Floats | None, query_ids: list[str], best_point: int
 ) -> tuple[HoldoutBudget, Notice]:
     """Charge the points of a sweep to the account of the folder, and note that figures are shown.
 
@@ -48,7 +48,7 @@ def charge_sweep(
         gains: (n, P) the gains of the points over the baseline; None if points depend on figures, or
             values are not those of queries.
         query_ids: the n queries.
-        chosen: the column of the chosen point; 0 is the baseline.
+        best_point: the column of the chosen point; 0 is the baseline.
 
     Raises:
         InputError: the account cannot be read or written.
@@ -67,9 +67,9 @@ def charge_sweep(
             "points depend on figures, or queries are clustered, so no test holds; these queries are worn"
         )
         return _noted(unknown_budget(reason))
-    budget, is_better = _charge_points(account, plan, points, gains, keys, chosen)
+    budget, is_better = _charge_points(account, plan, points, gains, keys, best_point)
     account.show(keys)
-    answer = "no point is better" if not chosen else "it is not shown that the chosen point is better"
+    answer = "no point is better" if not best_point else "it is not shown that the chosen point is better"
     if is_better:
         answer = "the chosen point is better than the baseline"
     if budget.state == "worn":
@@ -83,7 +83,7 @@ def _charge_points(
     points: Sequence[MeasuredPoint],
     gains: Floats,
     keys: pl.DataFrame,
-    chosen: int,
+    best_point: int,
 ) -> tuple[HoldoutBudget, bool]:
     """The budget after the last point, and True if the chosen one passes its test."""
     metric = plan.scorer.metrics[0][0]
@@ -96,7 +96,7 @@ def _charge_points(
         if charge.id is None:
             return budget, False
         passes = False
-        if column == chosen:
+        if column == best_point:
             status = decide_statuses(gains[:, [column]], np.zeros(1), Terms(charge.level))
             passes = is_better = bool(status[0] == "pass")
         account.settle(charge, passed=passes)

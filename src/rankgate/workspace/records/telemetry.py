@@ -28,12 +28,13 @@ _ENDPOINTS = (  # the variable, and the path below its address
 _HEADERS = ("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 _TIMEOUTS = ("OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")  # in milliseconds
 _SECONDS = 10.0
-_DESCRIPTIONS = {
-    "rankgate.value": "mean of a metric, or value of a KPI",
-    "rankgate.value.low": "lower bound of the 95 % interval of a value",
-    "rankgate.value.high": "upper bound of the 95 % interval of a value",
-    "rankgate.count": "queries or units behind a value",
-    "rankgate.verdict": "1 for the verdict of a gate",
+_PREFIX = "rankgate"
+_DESCRIPTIONS = {  # by the name after the prefix
+    "value": "mean of a metric, or value of a KPI",
+    "value.low": "lower bound of the 95 % interval of a value",
+    "value.high": "upper bound of the 95 % interval of a value",
+    "count": "queries or units behind a value",
+    "verdict": "1 for the verdict of a gate",
 }
 
 
@@ -86,17 +87,25 @@ def export_request(result: Result, service: str, nanoseconds: int) -> dict[str, 
     figures = figures_of(result)
     moment = nanoseconds if figures.at is None else int(figures.at.timestamp() * 1e9)
     shared = {
-        "rankgate.kind": result.kind,
-        "rankgate.judgments": figures.qrels,
-        "rankgate.convention": str(figures.convention.get("name") or ""),
+        "kind": result.kind,
+        "judgments": figures.qrels,
+        "convention": str(figures.convention.get("name") or ""),
     }
     points: dict[str, list[dict[str, Any]]] = {}
     for name, number, attributes in _points(figures):
-        point = {"timeUnixNano": str(moment), "attributes": _attributes({**attributes, **shared})}
+        point = {
+            "timeUnixNano": str(moment),
+            "attributes": _attributes({**attributes, **shared}, f"{_PREFIX}."),
+        }
         value: dict[str, Any] = {"asInt": str(number)} if isinstance(number, int) else {"asDouble": number}
         points.setdefault(name, []).append({**point, **value})
     metrics = [
-        {"name": name, "description": _DESCRIPTIONS[name], "unit": "1", "gauge": {"dataPoints": rows}}
+        {
+            "name": f"{_PREFIX}.{name}",
+            "description": _DESCRIPTIONS[name],
+            "unit": "1",
+            "gauge": {"dataPoints": rows},
+        }
         for name, rows in points.items()
     ]
     return {
@@ -112,22 +121,20 @@ def export_request(result: Result, service: str, nanoseconds: int) -> dict[str, 
 def _points(figures: Figures) -> Iterator[tuple[str, float | int, Mapping[str, str]]]:
     """The name, the number and the attributes of each point; undefined numbers are left out."""
     for value in figures.values:
-        attributes = {
-            "rankgate.metric": value.metric,
-            "rankgate.system": value.system,
-            "rankgate.slice": value.slice,
-        }
+        attributes = {"metric": value.metric, "system": value.system, "slice": value.slice}
         for name, number in (("value", value.value), ("value.low", value.low), ("value.high", value.high)):
             if number is not None:
-                yield f"rankgate.{name}", float(number), attributes
-        yield "rankgate.count", value.n, attributes
+                yield name, float(number), attributes
+        yield "count", value.n, attributes
     if figures.verdict is not None:
-        yield "rankgate.verdict", 1, {"rankgate.verdict": figures.verdict, "rankgate.system": figures.system}
+        yield "verdict", 1, {"verdict": figures.verdict, "system": figures.system}
 
 
-def _attributes(attributes: Mapping[str, str]) -> list[dict[str, Any]]:
+def _attributes(attributes: Mapping[str, str], prefix: str = "") -> list[dict[str, Any]]:
     """Attributes in OTLP's form; empty ones are left out."""
-    return [{"key": name, "value": {"stringValue": text}} for name, text in attributes.items() if text]
+    return [
+        {"key": prefix + name, "value": {"stringValue": text}} for name, text in attributes.items() if text
+    ]
 
 
 def _read_headers(text: str) -> dict[str, str]:
