@@ -28,7 +28,11 @@ def find_data_sets(qrels: str | None, runs: Sequence[str | None], only: Sequence
     paths = [path for path in (qrels, *runs) if path is not None]
     incomplete_paths = [path for path in paths if DATA_SET not in path]
     if incomplete_paths or len(paths) < 3:
-        lack = f"{incomplete_paths[0]} has no {DATA_SET}\" if incomplete_paths else "judgments and two runs are needed"
+        lack = (
+            f"{incomplete_paths[0]} has no {DATA_SET}"
+            if incomplete_paths
+            else "judgments and two runs are needed"
+        )
         problem = (
             f"--data-sets: {lack}; write the paths of all data sets at once, as in "
             f"'beir/{DATA_SET}/qrels.txt' 'old/{DATA_SET}.run' 'new/{DATA_SET}.run', or give --scores."
