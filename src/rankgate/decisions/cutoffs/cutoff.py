@@ -152,8 +152,8 @@ class CutoffAnalysis(Result):
     def sentences(self) -> tuple[str, ...]:
         """What the demands come to, in a sentence for each system and slice."""
         demanded_rows = self.demands.filter(~_IS_STATED)
-        parts = demanded_rows.partition_by("system", "slice", maintain_order=True)
-        return tuple(self._sentence(part.to_dicts()) for part in parts)
+        rows_by_slice = demanded_rows.partition_by("system", "slice", maintain_order=True)
+        return tuple(self._sentence(rows.to_dicts()) for rows in rows_by_slice)
 
     def _sentence(self, rows: Sequence[Mapping[str, Any]]) -> str:
         texts = []
@@ -167,10 +167,10 @@ class CutoffAnalysis(Result):
             else:
                 location = f"from {row['threshold']} on" if is_silent else f"up to {row['threshold']}"
                 texts.append(f"{location}, {text}")
-        silent, kept = (row["threshold"] for row in rows)
-        if silent is not None and kept is not None:
-            is_possible = silent <= kept
-            texts.append(f"show scores from {silent} on" if is_possible else "no threshold keeps both")
+        lowest, highest = (row["threshold"] for row in rows)
+        if lowest is not None and highest is not None:
+            is_possible = lowest <= highest
+            texts.append(f"show scores from {lowest} on" if is_possible else "no threshold keeps both")
         name = ", ".join(filter(None, (rows[0]["system"], rows[0]["slice"])))
         return f"{name}: {'; '.join(texts)}"
 
@@ -248,10 +248,10 @@ def cutoff(
             scores = system.scores(keep, slice_, test.seed)
             for subject, demand in demands.items():
                 shared = replace(demand, alpha=alpha * share)
-                head = {"system": name, "slice": slice_}
-                rows.append(head | choose_threshold(subject, shared, scores))
+                keys = {"system": name, "slice": slice_}
+                rows.append(keys | choose_threshold(subject, shared, scores))
                 if threshold is not None:
-                    rows.append(head | check_threshold(subject, shared, scores, threshold))
+                    rows.append(keys | check_threshold(subject, shared, scores, threshold))
         thresholds = [row["threshold"] for row in rows if row["system"] == name and row["slice"] is None]
         stated = [number for number in thresholds if number is not None]
         curves.append(_curve(system, system.scores(keep, seed=test.seed), demands, stated))
@@ -282,8 +282,8 @@ def _slices(system: ScoredQuestions, tags: Sequence[str]) -> list[tuple[str | No
     for tag in tags:
         if tag not in system.tags.columns:
             raise UsageError(f"unknown tag {tag!r}; state tags with --tags.", code="unknown-tag")
-        counted = system.tags[tag].filter(system.questions["has_answer"].is_not_null())
-        values = sort_values(counted.cast(pl.String).drop_nulls().unique())
+        tag_cells = system.tags[tag].filter(system.questions["has_answer"].is_not_null())
+        values = sort_values(tag_cells.cast(pl.String).drop_nulls().unique())
         slices += [(f"{tag}={value}", 1 / len(values)) for value in values]
     return slices
 
@@ -296,7 +296,7 @@ def _curve(
 ) -> pl.DataFrame:
     """What thresholds cost: some of all that differ, and those that are chosen or stated."""
     gaps = np.unique(np.linspace(0, len(scores.ends) - 2, _POINTS).round().astype(np.int64))
-    asked = int(system.questions["is_asked"].sum())
+    question_count = int(system.questions["is_asked"].sum())
     rows = []
     for threshold in sorted({*map(scores.threshold, gaps), *stated}):
         row: dict[str, Any] = {"system": system.name, "threshold": threshold}
@@ -304,7 +304,7 @@ def _curve(
             checked = check_threshold(subject, demand, scores, threshold)
             row |= {subject: checked.get("share"), f"{subject}_low": checked.get("low")}
         hidden = np.searchsorted(system.document_scores, threshold)
-        row["shown"] = (len(system.document_scores) - hidden) / asked
+        row["shown"] = (len(system.document_scores) - hidden) / question_count
         rows.append(row)
     return pl.DataFrame(rows, CURVE)
 

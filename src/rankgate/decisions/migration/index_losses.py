@@ -43,21 +43,21 @@ CHANGES = Columns(
 )
 
 
-def measure_step(names: tuple[str, str, str], reference: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+def measure_step(names: tuple[str, str, str], reference: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """A row of `STEPS`: the share of the documents of one list that another list has.
 
     Args:
         names: the step, the reference and the run.
         reference: ``query_id``, ``doc_id`` of the first k documents.
-        other: the same of the other list.
+        answers: the same of the other list.
     """
     is_kept = pl.col("is_kept").fill_null(value=False).mean()
-    kept = (
-        reference.join(other.select(*PAIR, is_kept=True), on=PAIR, how="left")
+    kept_shares = (
+        reference.join(answers.select(*PAIR, is_kept=True), on=PAIR, how="left")
         .group_by("query_id")
         .agg(kept=is_kept)["kept"]
     )
-    row = (*names, kept.mean(), kept.min(), int((kept < 1).sum()))
+    row = (*names, kept_shares.mean(), kept_shares.min(), int((kept_shares < 1).sum()))
     return pl.DataFrame([row], schema=STEPS, orient="row")
 
 
@@ -65,23 +65,23 @@ def measure_scores(names: Sequence[str], tables: Sequence[pl.DataFrame], k: int)
     """The rows of `SCORES`, from ``rank`` and ``score`` of the first k documents; the old run first."""
     medians = [[table.filter(rank=rank)["score"].median() for rank in (1, k)] for table in tables]
     limit = medians[0][1]
-    above = [None if limit is None else (table["score"] >= limit).mean() for table in tables]
-    rows = [(name, *pair, share) for name, pair, share in zip(names, medians, above, strict=True)]
+    shares_above = [None if limit is None else (table["score"] >= limit).mean() for table in tables]
+    rows = [(name, *pair, share) for name, pair, share in zip(names, medians, shares_above, strict=True)]
     return pl.DataFrame(rows, schema=SCORES, orient="row")
 
 
-def list_changes(documents: pl.DataFrame, most: pl.DataFrame) -> pl.DataFrame:
+def list_changes(documents: pl.DataFrame, largest_losses: pl.DataFrame) -> pl.DataFrame:
     """The rows of `CHANGES`.
 
     Args:
         documents: the table of `moved_documents.join_lists`.
-        most: ``query_id`` and ``most`` of the queries that changed.
+        largest_losses: ``query_id`` and ``most`` of the queries that changed.
     """
     old_rank, new_rank = pl.col("old_rank"), pl.col("new_rank")
     is_moved = old_rank.ne_missing(new_rank)
     doc_ids = pl.col("doc_id")
     return (
-        documents.join(most, on="query_id")
+        documents.join(largest_losses, on="query_id")
         .group_by("query_id")
         .agg(
             (old_rank.is_not_null() & new_rank.is_not_null()).sum().cast(pl.Int64).alias("kept"),

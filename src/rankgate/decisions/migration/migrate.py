@@ -103,12 +103,12 @@ def migrate(
     step("comparing the first documents")
     tops = [_first_documents(run, query_ids, how, k) for run in runs]
     documents = join_lists(*(top.select(*PAIR, "rank") for top in tops))
-    before = _read_gains(collection, gain, highest)
-    gained = before
+    earlier_gains = _read_gains(collection, gain, highest)
+    gained = earlier_gains
     if answers is not None:
-        gained = _add_answers(before, _read_gains(_of_answers(answers, collection), gain, highest))
+        gained = _add_answers(earlier_gains, _read_gains(_of_answers(answers, collection), gain, highest))
     top_gain = float(gain_of_grades(np.array([highest]), gain)[0])
-    grades = Grades(documents, before, top_gain, k)
+    grades = Grades(documents, earlier_gains, top_gain, k)
     pairs = pair_documents(documents)
     largest = grades.contributions(pairs)[2]
     can_change = largest > 0
@@ -120,7 +120,7 @@ def migrate(
     rows = np.empty(0, np.int64)
     low_bound, high_bound, pool = certain_low, certain_high, POOL.empty()
     needed: int | None = 0
-    judged = len(gained) - len(before)
+    judged = len(gained) - len(earlier_gains)
     if sample.at_stake > margin:
         step("drawing pairs of documents")
         rows = sample.draw(sample.affordable(budget), test.seed)
@@ -169,11 +169,17 @@ def _read_metric(metric: str | Metric, how: Convention) -> tuple[str, int, Gain]
     Raises:
         UsageError: another metric, or a parameter that bounds do not take.
     """
-    (label, ranking_metric), *others = find_ranking_metrics(metric, how)
+    (label, ranking_metric), *further_metrics = find_ranking_metrics(metric, how)
     values = ranking_metric.bound(how.defaults(ranking_metric))
     k, gain = values.get("cutoff"), values.get("gain", "linear")
     is_plain = all(values.get(name, value) == value for name, value in _PLAIN.items())
-    if others or ranking_metric.name != "nDCG" or k is None or gain in {"judged", "signed"} or not is_plain:
+    if (
+        further_metrics
+        or ranking_metric.name != "nDCG"
+        or k is None
+        or gain in {"judged", "signed"}
+        or not is_plain
+    ):
         raise UsageError(
             f"{label}: the loss of this metric has no bound here; take nDCG with a cutoff, as nDCG@10, with "
             "the ideal of all judged documents and ties broken.",
@@ -198,8 +204,8 @@ def _read_gains(collection: Collection, gain: Gain, highest: float) -> pl.DataFr
         return pl.DataFrame(schema={"query_id": pl.String, "doc_id": pl.String, "gain": pl.Float64})
     judgments = collection.qrels()
     table = judgments.table.filter(pl.col("grade") >= 0)
-    if len(above := table.filter(pl.col("grade") > highest)):
-        row = above.row(0, named=True)
+    if len(too_high := table.filter(pl.col("grade") > highest)):
+        row = too_high.row(0, named=True)
         raise InputError(
             f"query {row['query_id']}, document {row['doc_id']}: grade {row['grade']:g} is above the highest "
             f"grade of the scale, {highest:g}; give the highest one (--highest {row['grade']:g}).",
@@ -214,21 +220,23 @@ def _of_answers(answers: QrelsLike, collection: Collection) -> Collection:
     return Collection.of(answers).filled(Collection(columns=collection.columns, grades=collection.grades))
 
 
-def _add_answers(before: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+def _add_answers(earlier: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """All gains.
 
     Raises:
         InputError: a pair with two different gains.
     """
-    both = before.join(answers, on=PAIR, suffix="_again").filter(pl.col("gain") != pl.col("gain_again"))
-    if len(both):
-        query, document = both.select(PAIR).row(0)
+    contradictions = earlier.join(answers, on=PAIR, suffix="_again").filter(
+        pl.col("gain") != pl.col("gain_again")
+    )
+    if len(contradictions):
+        query, document = contradictions.select(PAIR).row(0)
         raise InputError(
-            f"{count_noun(len(both), 'document')} judged before and in the answers, with different grades, "
-            f"such as {document} of query {query}; leave them out of one.",
+            f"{count_noun(len(contradictions), 'document')} judged before and in the answers, with different "
+            f"grades, such as {document} of query {query}; leave them out of one.",
             code="judged-twice",
         )
-    return pl.concat([before, answers.join(before, on=PAIR, how="anti")])
+    return pl.concat([earlier, answers.join(earlier, on=PAIR, how="anti")])
 
 
 def _measure_kept_documents(

@@ -162,9 +162,9 @@ class Migration(Result):
         """What to judge next, and whether that can lead to a pass."""
         if self.outcome != "inconclusive":
             return ""
-        asked = len(self.pool)
-        if asked:
-            sentence = f"Judge {count_noun(asked, 'document')} of the pool, and run this again with them."
+        pool_size = len(self.pool)
+        if pool_size:
+            sentence = f"Judge {count_noun(pool_size, 'document')} of the pool, and run this again with them."
         else:
             sentence = "All drawn documents are judged."
         if self.needed is None:
@@ -191,11 +191,11 @@ class Migration(Result):
         if self.doubled:
             text = f"{self.new}: {count_noun(self.doubled, 'row')} repeat a document of their query"
             notices.append(Notice("doubled-documents", f"{text}; only the first counts", self.new))
-        above = self.scores["above"].drop_nulls().to_list()
-        if len(above) > 1 and abs(above[1] - above[0]) > _ANOTHER_SCALE:
+        shares = self.scores["above"].drop_nulls().to_list()
+        if len(shares) > 1 and abs(shares[1] - shares[0]) > _ANOTHER_SCALE:
             text = (
-                f"scores are on another scale: {above[0]:.0%} of the old documents and {above[1]:.0%} of the "
-                "new ones reach the old median score at the last rank; set every threshold again"
+                f"scores are on another scale: {shares[0]:.0%} of the old documents and {shares[1]:.0%} of "
+                "the new ones reach the old median score at the last rank; set every threshold again"
             )
             notices.append(Notice("another-scale", text, self.new))
         return tuple(notices)

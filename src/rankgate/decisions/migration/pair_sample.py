@@ -131,8 +131,10 @@ class PairSample:
             .join(of_query, on="query_id", how="left")
             .fill_null(0.0)
         )
-        own, shared = table["chance"].to_numpy(), table["of_query"].to_numpy()
-        missed = np.clip(1 - own, 0, 1) ** count * np.clip(1 - _DIFFERENT * shared, 0, 1) ** count
+        pair_chance, query_chance = table["chance"].to_numpy(), table["of_query"].to_numpy()
+        missed = (
+            np.clip(1 - pair_chance, 0, 1) ** count * np.clip(1 - _DIFFERENT * query_chance, 0, 1) ** count
+        )
         return float((1 - missed).sum())
 
     def affordable(self, budget: int) -> int:
@@ -166,11 +168,11 @@ class PairSample:
 
     def to_judge(self, rows: NDArray[np.int64], grades: Grades, count: int) -> pl.DataFrame:
         """``query_id`` and ``doc_id`` to judge next: of drawn pairs; then of queries where grades differ."""
-        drawn = self.pairs[rows].with_row_index("draw")
-        lost, gained = grades.gains_of(drawn)
-        sides = [drawn.select("query_id", "draw", doc_id=side) for side in ("lost", "gained")]
+        drawn_pairs = self.pairs[rows].with_row_index("draw")
+        lost, gained = grades.gains_of(drawn_pairs)
+        sides = [drawn_pairs.select("query_id", "draw", doc_id=side) for side in ("lost", "gained")]
         of_pairs = grades.unjudged.join(pl.concat(sides), on=PAIR, how="inner")
-        differs = drawn.filter(pl.Series(np.nan_to_num(gained - lost) != 0)).select("query_id", "draw")
+        differs = drawn_pairs.filter(pl.Series(np.nan_to_num(gained - lost) != 0)).select("query_id", "draw")
         of_queries = grades.unjudged.join(differs, on="query_id", how="inner")
         waiting = of_pairs if len(of_pairs) else of_queries
         first = waiting.sort("draw", "best_rank").unique(PAIR, keep="first", maintain_order=True)

@@ -200,33 +200,38 @@ class HoldoutAccount:
             query_set, queries, used = _register(database, keys)
             earlier = database.execute(_EARLIER, (query_set,)).fetchall()
             shown_at = [at for _, _, _, shown, _, at, *_ in earlier if shown]
-            counted = [row for row in earlier if not row[3]]
-            position = next((i for i, row in enumerate(counted) if row[1] == test), None)
-            before = counted if position is None else counted[:position]
-            passes = sum(bool(row[4]) for row in before)
+            charged_tests = [row for row in earlier if not row[3]]
+            position = next((i for i, row in enumerate(charged_tests) if row[1] == test), None)
+            previous = charged_tests if position is None else charged_tests[:position]
+            passes = sum(bool(row[4]) for row in previous)
             n, alpha = len(queries), min(alpha, account_alpha)
             share = share_of_test(alpha, tests, passes)
             common = {"tests": tests, "passes": passes, "queries": n, "used": used}
             reason = ""
             if position is None and shown_at:
                 reason = f"figures of some of these queries were shown on {shown_at[0][:10]}"
-            elif len(before) >= tests:
+            elif len(previous) >= tests:
                 reason = f"all {tests:,} tests were made"
             if reason:
                 return Charge(None, 0.0, HoldoutBudget("worn", fresh=n, reason=reason, **common))
-            fresh = min(n, fresh_queries(n, share_of_test(alpha, tests, 0), share, power))
-            budget = HoldoutBudget("open", len(before) + 1, fresh=fresh, **common)
+            fresh_count = min(n, fresh_queries(n, share_of_test(alpha, tests, 0), share, power))
+            budget = HoldoutBudget("open", len(previous) + 1, fresh=fresh_count, **common)
             if position is not None:
-                return Charge(counted[position][0], counted[position][2], budget)
+                return Charge(charged_tests[position][0], charged_tests[position][2], budget)
             values: tuple[bytes, bytes] | tuple[None, None] = (None, None)
             if gains is None or n > _LARGEST:
                 level = share
             else:
                 has_gain = ~np.isnan(gains)
-                ids, ordered = np.asarray(queries, np.int64)[has_gain], gains[has_gain]
-                values = (ids.tobytes(), unit_differences(ordered).tobytes())
+                ids, ordered_gains = np.asarray(queries, np.int64)[has_gain], gains[has_gain]
+                values = (ids.tobytes(), unit_differences(ordered_gains).tobytes())
                 level = _level(
-                    share, ids, ordered, [row for row in before if row[6] == rule], alpha, len(before)
+                    share,
+                    ids,
+                    ordered_gains,
+                    [row for row in previous if row[6] == rule],
+                    alpha,
+                    len(previous),
                 )
             cursor = database.execute(
                 "INSERT INTO test (hash, query_set, at, level, shown, rule, queries, differences) "
@@ -285,10 +290,16 @@ class HoldoutAccount:
             sizes = "SELECT query_set, COUNT(*) FROM set_query GROUP BY query_set ORDER BY query_set"
             for query_set, queries in database.execute(sizes).fetchall():
                 earlier = database.execute(_EARLIER, (query_set,)).fetchall()
-                shown = sum(row[3] for row in earlier)
-                made = len(earlier) - shown
+                look_count = sum(row[3] for row in earlier)
+                test_count = len(earlier) - look_count
                 rows.append(
-                    (queries, made, sum(bool(row[4]) for row in earlier), shown, 0 if shown else tests - made)
+                    (
+                        queries,
+                        test_count,
+                        sum(bool(row[4]) for row in earlier),
+                        look_count,
+                        0 if look_count else tests - test_count,
+                    )
                 )
         return AccountSummary(
             str(self.path), alpha, tests, opened_at, pl.DataFrame(rows, _SETS, orient="row")
@@ -453,8 +464,8 @@ def _level(
     for column, row in enumerate(tests):
         test_ids = np.frombuffer(row[7], np.int64)
         unit = np.frombuffer(row[8], np.float64)
-        _, here, there = np.intersect1d(ids, test_ids, return_indices=True)
-        earlier[here, column] = unit[there]
+        _, own_rows, test_rows = np.intersect1d(ids, test_ids, return_indices=True)
+        earlier[own_rows, column] = unit[test_rows]
     levels = np.array([row[2] for row in tests])
     return first_exceedance_level(share, gains, earlier, levels, most=FIRST_SHARE * alpha, seed=seed)
 
