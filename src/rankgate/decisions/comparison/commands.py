@@ -209,8 +209,8 @@ def _over_data_sets(function: Command) -> Command:
         if uses_paths:
             _compare_paths(function, args, options, only)
             return None
-        chosen = {"only": listed_names(only), "missing": missing} if data_sets else None
-        return function(*args, data_sets=chosen, **options)
+        selection = {"only": listed_names(only), "missing": missing} if data_sets else None
+        return function(*args, data_sets=selection, **options)
 
     return with_data_sets
 

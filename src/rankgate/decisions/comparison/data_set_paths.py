@@ -63,7 +63,8 @@ def system_names_of(runs: Sequence[str]) -> list[str]:
     ['a/top', 'b/top']
     """
     parts = [
-        [part.replace(DATA_SET, "").strip("-_. ") for part in Path(run).with_suffix("").parts] for run in runs
+        [fragment.replace(DATA_SET, "").strip("-_. ") for fragment in Path(run).with_suffix("").parts]
+        for run in runs
     ]
     long_names = ["/".join(filter(None, run_parts)) or "run" for run_parts in parts]
     names = [name.rpartition("/")[2] for name in long_names]

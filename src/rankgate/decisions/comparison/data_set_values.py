@@ -98,10 +98,10 @@ class DataSetValues:
         keeps_systems = (~is_missing | (missing != "systems")).all(axis=0)
         keeps_sets = (~is_missing | (missing != "data-sets")).all(axis=1)
         for kind, keeps in (("system", keeps_systems), ("data set", keeps_sets)):
-            kept = int(np.count_nonzero(keeps))
-            if kept < 2:
+            kept_count = int(np.count_nonzero(keeps))
+            if kept_count < 2:
                 problem = (
-                    f"{count_noun(kept, kind)} to compare, of {np.size(keeps)} with values; at least "
+                    f"{count_noun(kept_count, kind)} to compare, of {np.size(keeps)} with values; at least "
                     "two are needed. Name fewer data sets, or systems that have them all."
                 )
                 raise UsageError(problem, code="missing-input")
@@ -140,10 +140,10 @@ def _missing_error(
         f"{systems[s]} lacks {list_names([data_sets[d] for d in np.flatnonzero(is_missing[:, s]).tolist()])}"
         for s in rows[:_MAX_NAMED]
     ]
-    more = f"; and {len(rows) - _MAX_NAMED} more" if len(rows) > _MAX_NAMED else ""
+    remainder = f"; and {len(rows) - _MAX_NAMED} more" if len(rows) > _MAX_NAMED else ""
     problem = (
         f"not all of the {len(systems)} systems have all {len(data_sets)} data sets: "
-        f"{'; '.join(lines)}{more}. Means over different data sets cannot be compared: leave out these "
+        f"{'; '.join(lines)}{remainder}. Means over different data sets cannot be compared: leave out these "
         "systems (--missing systems) or data sets (--missing data-sets), or name data sets that all have "
         "(--only)."
     )
@@ -156,5 +156,5 @@ def list_names(names: Sequence[str]) -> str:
     >>> list_names(["a", "b"]), list_names("abcdefg")
     ('a, b', 'a, b, c, d, e and 2 more')
     """
-    more = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(names[:_MAX_NAMED]) + more
+    remainder = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
+    return ", ".join(names[:_MAX_NAMED]) + remainder

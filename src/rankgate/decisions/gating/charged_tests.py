@@ -177,7 +177,7 @@ def _rule_gains(
     table = evidence.queries(rule["metric"], rule.slice)
     if not len(table) or evidence.units(table) is not None:
         return "", None
-    ordered = pl.DataFrame({"query_id": query_ids}).join(
+    gains_in_order = pl.DataFrame({"query_id": query_ids}).join(
         table.select("query_id", "gain"), "query_id", how="left", maintain_order="left"
     )
-    return f"{rule['metric']} {rule.slice or ''}", np.asarray(ordered["gain"].to_numpy(), np.float64)
+    return f"{rule['metric']} {rule.slice or ''}", np.asarray(gains_in_order["gain"].to_numpy(), np.float64)

@@ -36,7 +36,7 @@ def read_dials(texts: Sequence[str]) -> dict[str, list[float | bool | str]]:
     """
     dials: dict[str, list[float | bool | str]] = {}
     for text in texts:
-        name, equals, values = (part.strip() for part in text.partition("="))
+        name, equals, values = (side.strip() for side in text.partition("="))
         if not equals or not name or not values:
             raise UsageError(
                 f"a dial is its name and values, as in k1=0.9,1.2, not {text!r}.", code=_DIAL_CODE

@@ -48,8 +48,8 @@ def normalized_auc(confidence: Floats, values: Floats) -> float:
 
 
 def _mean_curve(confidence: Floats, values: Floats) -> Floats:
-    ordered, n = values[np.argsort(confidence, stable=True)], len(values)
-    return np.array([ordered[min(round(rate * n), n - 1) :].mean() for rate in RATES])
+    ordered_values, n = values[np.argsort(confidence, stable=True)], len(values)
+    return np.array([ordered_values[min(round(rate * n), n - 1) :].mean() for rate in RATES])
 
 
 def coverage_at_risk(confidence: Floats, risks: Floats, limit: float) -> float:

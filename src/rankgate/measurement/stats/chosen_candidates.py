@@ -97,8 +97,8 @@ def first_exceedance_level(
     normal = rng.standard_normal((draws, len(values)))
     of_other_queries = np.sqrt(np.maximum(1 - (shared**2).sum(axis=0), 0.0))
     noise = of_other_queries * rng.standard_normal((draws, len(rho)))
-    others = normal @ shared - np.outer(normal @ unit, rho) + noise
-    covered = ndtr(-((-ndtri(levels[nearest]) - others) / rho).min(axis=1))
+    of_earlier_tests = normal @ shared - np.outer(normal @ unit, rho) + noise
+    covered = ndtr(-((-ndtri(levels[nearest]) - of_earlier_tests) / rho).min(axis=1))
     low, high = share, most
     for _ in range(_STEPS):
         level = float(np.sqrt(low * high))

@@ -85,13 +85,13 @@ def compare_by_units(values: Floats, *, samples: int = 10_000, seed: int = 0) ->
     scale = np.sqrt(np.where(squares > 0, squares, 1.0))
     observed = np.abs(_differences(totals, pairs)) / scale
     order = np.argsort(observed, kind="stable")
-    ordered = pairs[0][order], pairs[1][order]
+    ordered_pairs = pairs[0][order], pairs[1][order]
 
     def statistics() -> Iterator[Floats]:
         for flips in all_flips(n) if is_exact else drawn_flips(n, samples, seed):
             sums = totals - 2 * (flips @ values)
             for begin, end in _blocks(len(sums), len(order)):
-                yield np.abs(_differences(sums[begin:end], ordered)) / scale[order]
+                yield np.abs(_differences(sums[begin:end], ordered_pairs)) / scale[order]
 
     flip_p = _corrected(observed, order, statistics(), 0 if is_exact else 1)
     bootstrap_p = _bootstrap([values], pairs, samples, seed)
@@ -136,13 +136,13 @@ def _bootstrap(data_sets: Sequence[Floats], pairs: Pairs, samples: int, seed: in
     threshold = _CLOSE**2 * max(float(np.abs(values).max()) for values in data_sets) ** 2
     observed = _ratio(np.asarray(gaps), variance[0], threshold)
     order = np.argsort(observed, kind="stable")
-    ordered = pairs[0][order], pairs[1][order]
+    ordered_pairs = pairs[0][order], pairs[1][order]
     floor = _FLOOR * variance[0][order]
 
     def statistics() -> Iterator[Floats]:
         for begin, end in _blocks(samples, len(order)):
             weights = [_draw_counts(len(rows), end - begin, rng) for rows in deviations]
-            total, resampled = _moments(deviations, weights, ordered)
+            total, resampled = _moments(deviations, weights, ordered_pairs)
             yield _ratio(total, np.maximum(resampled, floor), threshold)
 
     return _corrected(observed, order, statistics(), 1)

@@ -86,8 +86,8 @@ class Demand:
         """
         share = losses / n if n else 0.0
         sizes = range(n, _MOST)
-        more = bisect_left(sizes, 1, key=lambda size: self.is_kept(np.ceil(share * size), size))
-        return None if share >= 1 - self.floor or more == len(sizes) else more
+        more_count = bisect_left(sizes, 1, key=lambda size: self.is_kept(np.ceil(share * size), size))
+        return None if share >= 1 - self.floor or more_count == len(sizes) else more_count
 
 
 @dataclass(frozen=True)

@@ -67,11 +67,12 @@ def propose_card(documents: Sequence[Mapping[str, object]]) -> CardProposal:
     images += [
         address for texts in values.values() for text in texts for address in _IMAGE_SOURCE.findall(text)
     ]
-    shown = [name for name in values if name not in _OWN_COLUMNS and kinds[name] != "link"]
-    texts = [name for name in shown if kinds[name] == "text"]
+    shown_names = [name for name in values if name not in _OWN_COLUMNS and kinds[name] != "link"]
+    texts = [name for name in shown_names if kinds[name] == "text"]
     title = next((name for name in texts if _TITLE_NAME.search(name)), texts[0] if texts else "")
     card = [
-        CardField(name, _position(name == title, kinds[name], values[name]), kinds[name]) for name in shown
+        CardField(name, _position(name == title, kinds[name], values[name]), kinds[name])
+        for name in shown_names
     ]
     is_plain = all(kind == "text" for kind in kinds.values())
     return CardProposal(

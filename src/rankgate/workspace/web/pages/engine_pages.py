@@ -388,10 +388,10 @@ def _card_view(
         return {"proposal": None}
     card = card_settings(parse_card(proposal.card))
     document = Document(0, first[0].doc_id, "", first[0].fields, None, None)
-    shown = document_view(document, QueryWords(), settings | {"card": card})
+    first_document = document_view(document, QueryWords(), settings | {"card": card})
     return {
         "proposal": vars(proposal),
-        "shown": shown,
+        "shown": first_document,
         "kept": with_proposal(settings, proposal) | {"project": request.project.name},
     }
 

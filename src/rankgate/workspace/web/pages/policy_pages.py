@@ -88,8 +88,8 @@ def policy_page(request: WebRequest) -> PageReply:
 
 def _form_values(policy: Policy) -> dict[str, PageValue]:
     """The values of the form that made a policy."""
-    first, *others = policy.rules
-    must_have = [rule for rule in others if rule.kind == "must_have"]
+    first, *further_rules = policy.rules
+    must_have = [rule for rule in further_rules if rule.kind == "must_have"]
     margin = first["margin"] if first["relative"] is None else first["relative"]
     return {
         "metric": first["metric"],
@@ -97,7 +97,7 @@ def _form_values(policy: Policy) -> dict[str, PageValue]:
         "margin": margin,
         "relative": first["relative"] is not None,
         "tier": first.tier,
-        "further": " ".join(rule["metric"] for rule in others if rule.kind == first.kind),
+        "further": " ".join(rule["metric"] for rule in further_rules if rule.kind == first.kind),
         "must_have": "\n".join(f"{rule['query']} = {rule['doc']}" for rule in must_have),
         "within": must_have[0]["within"] if must_have else None,
         "must_have_tier": must_have[0].tier if must_have else None,

@@ -98,8 +98,10 @@ def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
 
     def measure(request: WebRequest) -> Reply:
         with request.store.read() as connection:
-            kept = project_engines.get_engine(connection, request.project.id, request.path["engine"])
-        definition = read_definition(kind, kept.name, {**kept.settings, **_edited_values(request, kind)})
+            kept_engine = project_engines.get_engine(connection, request.project.id, request.path["engine"])
+        definition = read_definition(
+            kind, kept_engine.name, {**kept_engine.settings, **_edited_values(request, kind)}
+        )
         edited = check_definition(request, definition)
         judgments, metric = request.values["judgments"], request.values["metric"]
         try:
@@ -110,11 +112,11 @@ def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
             raise refused_declaration(error, {"judgments", "metric"}) from None
         if not request.values["preview"]:
             save_definition(request, definition)
-            values = {"engine": kept.name, "judgments": judgments, "metrics": [metric]}
+            values = {"engine": kept_engine.name, "judgments": judgments, "metrics": [metric]}
             last_run = last_run_number(request, "snapshot")
             return start_job(request, "snapshot", "engine-snapshot", values, last_run)
         order = np.random.default_rng(0).permutation(len(judged_queries))[:_MAX_QUERIES]
-        queries = [judged_queries[place] for place in sorted(order)]
+        queries = [judged_queries[position] for position in sorted(order)]
         data: dict[str, PageValue] = {
             "project": request.project.name,
             "metric": metric,
@@ -123,8 +125,8 @@ def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
         }
         try:
             run = _ask(request, edited, queries)
-            is_edited = engine_digest(kept) != engine_digest(definition)
-            kept_run = _ask(request, check_definition(request, kept), queries) if is_edited else run
+            is_edited = engine_digest(kept_engine) != engine_digest(definition)
+            kept_run = _ask(request, check_definition(request, kept_engine), queries) if is_edited else run
         except _NoListsError as failed:
             return PageReply("sandbox_result.html", data | {"problem": str(failed)})
         figures = _compare(qrels, queries, {"kept": kept_run, "edited": run}, metric)
