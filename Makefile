@@ -197,7 +197,7 @@ changelog: .venv/.dev  ## fragments of changelog.d into CHANGELOG.md, for VERSIO
 
 clean:                 ## remove what the targets made
 	rm -rf .venv build dist demo src/*.egg-info docs/reference docs/mirrored bench/work oracle/work fuzz/work \
-	    examples/engine-migration/world examples/online/work \
+	    examples/engine-migration/world examples/engine-migration/indexes examples/online/work \
 	    examples/pipeline/work examples/pipeline/*.stages \
 	    .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .schemathesis
 	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -93,6 +93,7 @@ COMMAND_ONLY = {
         "metrics",  # called policy
     },
     "pool": {"rest_to"},  # a file
+    "migrate": {"save_pool"},  # a file
     "rate": {
         *("seed", "llm", "protocol", "url", "key_from", "template", "structure", "parameters"),
         *(

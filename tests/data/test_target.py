@@ -166,7 +166,7 @@ def test_a_small_file_does_not_become_a_huge_one(tmp_path, monkeypatch, kind):
         "scorecard qrels run --train bomb.gz",
         "fuse run bomb.gz -o out.run",
         "scorecard qrels run --items bomb.gz",
-        "compare qrels run run --tags bomb.gz",
+        "compare qrels run other --tags bomb.gz",
     ],
 )
 def test_every_command_refuses_a_small_file_that_becomes_huge(run, tmp_path, monkeypatch, words):
@@ -174,6 +174,7 @@ def test_every_command_refuses_a_small_file_that_becomes_huge(run, tmp_path, mon
     monkeypatch.chdir(tmp_path)
     (tmp_path / "qrels").write_text("1 0 a 1\n")
     (tmp_path / "run").write_text("1 Q0 a 1 2.0 x\n")
+    (tmp_path / "other").write_text("1 Q0 b 1 2.0 x\n")
     first_rows = b"1 Q0 a 1 2.0 x\n" if " qrels bomb" in words or "run bomb" in words else b"user,item\nu,i\n"
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(first_rows + b"\n" * (3 << 20)))
     result = run(*words.split())

@@ -85,7 +85,8 @@ def test_the_public_names_are_these():
         "InputError",
         "Items",
     ]
-    results += ["Judge", "JudgeAdmission", "JudgeGrades", "Lists", "LivePipeline", "Matrix", "ModelRatings"]
+    results += ["Judge", "JudgeAdmission", "JudgeGrades", "Lists", "LivePipeline", "Matrix", "Migration"]
+    results += ["ModelRatings"]
     results += ["Pipeline", "PlannedJudgments", "Policy"]
     results += [
         "Pool",
@@ -114,7 +115,18 @@ def test_the_public_names_are_these():
         "evaluate",
         "explain",
     ]
-    verbs += ["from_arrays", "fuse", "gate", "history", "holes", "metric", "open_account", "plot", "pool"]
+    verbs += [
+        "from_arrays",
+        "fuse",
+        "gate",
+        "history",
+        "holes",
+        "metric",
+        "migrate",
+        "open_account",
+        "plot",
+        "pool",
+    ]
     verbs += [
         "progress",
         "rank_similarity",

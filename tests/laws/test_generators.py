@@ -69,6 +69,7 @@ CALLS = {
     "gate": {"collection": QRELS, "baseline": OLD, "candidate": NEW},
     "cutoff": {"collection": QRELS, "runs": [OLD, NEW]},
     "holes": {"collection": QRELS, "baseline": OLD, "candidate": NEW, "draws": 20},
+    "migrate": {"old": OLD, "new": NEW, "collection": QRELS},
     "pool": {"runs": [OLD, NEW], "collection": QRELS},
     "rank_similarity": {"first": OLD, "second": NEW, "collection": QRELS, "metrics": ["nDCG@5"]},
     "rating_accuracy": {"collection": QRELS, "run": NEW},

@@ -217,7 +217,7 @@ def cutoff(
     >>> qrels = {f"q{i}": {"a": int(i < 40)} for i in range(100)}
     >>> run = {query: {"a": 0.7 + 0.2 * grades["a"]} for query, grades in qrels.items()}
     >>> cutoff(qrels, {"dense": run}).demands.select("subject", "n", "threshold").rows()
-    [('silent', 60, 0.8), ('kept', 40, 0.8)]
+    [('silent', 60, 0.701), ('kept', 40, 0.899)]
     """
     for name, value in {"silent": silent, "kept": kept, "keep": keep, "threshold": threshold}.items():
         try:

@@ -144,7 +144,7 @@ class QuestionScores:
         low, high = (float(end) for end in self.ends[gap : gap + 2])
         is_upward = (above and np.isfinite(low)) or not np.isfinite(high)
         numbers = (
-            float(context.next_plus(Decimal(low)) if is_upward else context.create_decimal(Decimal(high)))
+            float(context.next_plus(Decimal(repr(low))) if is_upward else context.create_decimal(repr(high)))
             for context in _CONTEXTS
         )
         end = high if np.isfinite(high) else float(np.nextafter(low, high))

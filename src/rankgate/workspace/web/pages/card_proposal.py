@@ -54,8 +54,10 @@ def propose_card(documents: Sequence[Mapping[str, object]]) -> CardProposal:
     Args:
         documents: the fields of some documents, by name.
 
-    >>> propose_card([{"name": "bike", "text": "<p>A <b>red</b> bike</p>", "size": "M"}]).card
-    'name = title\\ntext = html\\nsize = badge'
+    >>> print(propose_card([{"name": "bike", "text": "<p>A <b>red</b> bike</p>", "size": "M"}]).card)
+    name = title
+    text = html
+    size = badge
     """
     values: dict[str, list[str]] = {}
     for fields in documents:
