@@ -35,7 +35,7 @@ WORDS = {
     "precision-recall": "qrels.txt bm25.run rerank.run",
     "power": "qrels.txt bm25.run dense.run -m nDCG@10",
     "holes": "qrels.txt bm25.run rrf.run -m nDCG@10 -m RR@5",
-    "cutoff": "qrels.txt bm25.run dense.run",
+    "cutoff": "questions.qrels tfidf.run",
     "calibration": "qrels.txt bm25.run rrf.run -m nDCG@10",
     "agreement": "ratings.csv",
     "admission": "qrels.txt judge.qrels",
@@ -65,6 +65,8 @@ def pages() -> Iterator[tuple[str, str]]:
     ]
     with tempfile.TemporaryDirectory() as temporary:
         data_folder = Path(shutil.copytree(DATA, Path(temporary) / "here"))
+        for name, source in (("questions.qrels", "qrels.txt"), ("tfidf.run", "tfidf.run")):
+            shutil.copy(DATA.parent / "cutoff" / source, data_folder / name)
         (data_folder / "ratings.csv").write_text(_ratings())
         (data_folder / "judge.qrels").write_text(_judged(data_folder / "qrels.txt"))
         with chdir(data_folder):

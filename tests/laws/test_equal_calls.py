@@ -15,7 +15,7 @@ pytestmark = pytest.mark.separate
 SCRIPT = Path(__file__).parents[1] / "support" / "equal_calls.py"
 CALLS = (
     *("evaluate", "evaluate a sample", "compare", "bootstrap", "gate", "advise", "describe"),
-    *("agree", "resolve", "raters", "check_gold", "pool", "reusability", "holes"),
+    *("agree", "resolve", "raters", "check_gold", "pool", "reusability", "cutoff", "migrate", "holes"),
     *("split", "scorecard", "rank_similarity", "stages", "baseline"),
     *("kpi", "ab", "weeks", "intents", "personalization", "lists"),
 )

@@ -13,10 +13,7 @@ COLLECTIONS = {
     "dl20-doc": ("dl20-doc/qrels.dl20-doc.txt.gz", "dl20-doc/runs"),
     "trec-covid": ("trec-covid-r1/qrels.covid-round1.txt", "trec-covid-r1/runs/OHSU_RUN2.gz"),
 }
-pytestmark = [
-    pytest.mark.skipif(not SHARED.exists(), reason="collections of other projects are not here"),
-    pytest.mark.parametrize("name", COLLECTIONS),
-]
+pytestmark = [pytest.mark.shared, pytest.mark.parametrize("name", COLLECTIONS)]
 
 
 def lines_of(path):
