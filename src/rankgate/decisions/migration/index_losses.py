@@ -55,7 +55,8 @@ def measure_step(names: tuple[str, str, str], reference: pl.DataFrame, answers: 
     kept_shares = (
         reference.join(answers.select(*PAIR, is_kept=True), on=PAIR, how="left")
         .group_by("query_id")
-        .agg(kept=is_kept)["kept"]
+        .agg(kept=is_kept)
+        .sort("query_id")["kept"]  # the same sum with any number of threads
     )
     row = (*names, kept_shares.mean(), kept_shares.min(), int((kept_shares < 1).sum()))
     return pl.DataFrame([row], schema=STEPS, orient="row")
