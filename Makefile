@@ -54,7 +54,8 @@ COVERED := tests/gating/test_pytest_plugin.py tests/gating/test_selection.py tes
     tests/docs/test_document_leaf.py tests/docs/test_document_note.py tests/docs/test_document_shop.py \
     tests/web/test_verbs.py tests/sweeps/test_plan.py tests/pipelines/test_stages_command.py tests/engines/test_project_engines.py tests/gating/test_words.py tests/test_progress.py tests/test_extras.py tests/test_main_module.py \
     tests/present/test_layout.py tests/present/test_layout_parts.py tests/present/test_layout_sources.py tests/present/test_columns.py \
-    tests/comparison/test_seeds.py tests/recommenders/test_card_seeds.py tests/recommenders/test_fold_in.py
+    tests/comparison/test_seeds.py tests/recommenders/test_card_seeds.py tests/recommenders/test_fold_in.py \
+    tests/records/test_telemetry.py tests/sweeps/test_choice.py tests/sweeps/test_front.py tests/sweeps/test_requests.py
 CODE := src tests bench validity fuzz docs release .ci
 
 lint: .venv/.dev
