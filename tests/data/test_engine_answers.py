@@ -14,6 +14,7 @@ import pytest
 import rankgate
 from rankgate.data.answers.engine_answers import parse_path
 from rankgate.data.answers.engine_products import PRODUCTS
+from rankgate.data.id_match import DO_NOT_FIT
 from support.command import assert_refused
 
 ROOT = Path(__file__).parents[2]
@@ -45,6 +46,24 @@ def test_a_field_of_documents_needs_no_path_and_numbered_queries_are_named(folde
     assert "numbered-queries" in result["counts"]["cautions"]
     (folder / "texts.csv").write_text("query_id,sku,grade\nlamp,l1,1\n")
     assert_refused(run("eval", "texts.csv", "answers.json", *options), "queries-differ")
+
+
+@pytest.mark.parametrize("verb", ["eval", "open"])
+def test_queries_that_are_numbers_of_answers_do_not_meet_their_texts_and_it_is_said_why(folder, run, verb):
+    queries = ("lamp", "sofa", "red mug", "desk")
+    answers = [{"took": 1, "hits": {"hits": [{"_id": "d", "_score": 1.0}]}} for _ in queries]
+    (folder / "answers.json").write_text(json.dumps({"responses": answers}))
+    rows = "".join(f"{query},d,1\n" for query in queries)
+    (folder / "qrels.csv").write_text(f"query_id,doc_id,grade\n{rows}")
+    refused = run(verb, "qrels.csv", "answers.json")
+    assert_refused(refused, DO_NOT_FIT)
+    assert '"query_id"' in refused.err
+    lines = [
+        json.dumps({"query_id": query, **answer}) for query, answer in zip(queries, answers, strict=True)
+    ]
+    (folder / "answers.jsonl").write_text("\n".join(lines))
+    output = ("-o", "lists.html") if verb == "open" else ()
+    assert run(verb, "qrels.csv", "answers.jsonl", *output).code == 0
 
 
 def test_documents_that_come_twice_are_a_caution_of_the_result(folder, run):

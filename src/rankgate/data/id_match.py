@@ -204,10 +204,17 @@ class IdMatch:
         prefix = "" if kind in ("query", "user") else "doc="
         return ",".join(prefix + name for name in self.spelling)
 
-    def error(self, kind: str, left_table: str, right_table: str, source: str) -> InputError:
-        """The error for ids that do not fit; arguments as in `sentence`, and the label of the source."""
+    def error(
+        self, kind: str, left_table: str, right_table: str, source: str, numbered: str | None = None
+    ) -> InputError:
+        """The error for ids that do not fit.
+
+        Arguments as in `sentence`, the label of the source, and the remedy if its queries are numbers of
+        answers.
+        """
         accept = f", or use only the ids that fit with {_line(ACCEPT)}" if self.both else ""
-        problem = f"{self.sentence(kind, left_table, right_table)}; {self.remedy(kind)}{accept}."
+        remedy = self.remedy(kind) if self.near or numbered is None else numbered
+        problem = f"{self.sentence(kind, left_table, right_table)}; {remedy}{accept}."
         return InputError(problem, source=source, code=DO_NOT_FIT)
 
 

@@ -27,7 +27,8 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.pages.page import document_page
 from rankgate.data.collection import Collection
 from rankgate.data.files.own_files import find_files, judgments_and_runs, known_texts, match_ids
-from rankgate.data.id_match import DO_NOT_FIT
+from rankgate.data.id_match import DO_NOT_FIT, IdMatch
+from rankgate.data.run import NUMBERED
 from rankgate.decisions.reproduction.rank_similarity import rank_similarity
 from rankgate.measurement.scoring.alignment.top_documents import joined_lists, rank_run, split_pairs
 from rankgate.measurement.scoring.presets import chosen_convention
@@ -211,8 +212,13 @@ def lists_page(paths: Sequence[str], collection: Collection) -> str:
             )
         qrels = collection.qrels()
     texts, documents = known_texts(files)
-    document = lists_document([collection.run(path) for path in runs], qrels, texts, documents)
-    return document_page(document)
+    ranked = [collection.run(path) for path in runs]
+    if qrels and not collection.ids:
+        for path, run in zip(runs, ranked, strict=True):
+            match = IdMatch.from_ids(qrels.table["query_id"], run.table["query_id"])
+            if not match.both:
+                raise match.error("query", "the judgments", "the run", path, run.cautions.get(NUMBERED))
+    return document_page(lists_document(ranked, qrels, texts, documents))
 
 
 def _first_documents(run: Run, grades: pl.DataFrame) -> pl.DataFrame:

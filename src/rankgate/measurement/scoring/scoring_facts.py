@@ -152,7 +152,12 @@ class Facts:
         matches = {"query": IdMatch.from_unmatched(int(self.present.sum()), missing, self.unknown)}
         if self.retrieved.any() and self.judged_documents < _MIN_JUDGED * len(source.judgments.grades):
             matches["document"] = IdMatch.from_ids(*_documents(source))
-        refuse_misfits(matches, source.label, accepts_ids=source.judgments.accepts_ids)
+        refuse_misfits(
+            matches,
+            source.label,
+            accepts_ids=source.judgments.accepts_ids,
+            numbered=source.cautions.get(NUMBERED),
+        )
         return matches
 
     def refuse(self, source: BlockSource, how: Convention) -> None:
@@ -240,7 +245,12 @@ _MIN_JUDGED = 0.01  # share of the judged documents that are returned
 
 
 def refuse_misfits(
-    matches: Mapping[str, IdMatch], label: str, *, accepts_ids: bool, tables: tuple[str, str] = _TABLES
+    matches: Mapping[str, IdMatch],
+    label: str,
+    *,
+    accepts_ids: bool,
+    tables: tuple[str, str] = _TABLES,
+    numbered: str | None = None,
 ) -> None:
     """Refuse ids of judgments and run that do not fit, unless the judgments accept them as they are.
 
@@ -249,7 +259,7 @@ def refuse_misfits(
     """
     for kind, match in matches.items() if not accepts_ids else ():
         if match.verdict == "not" and (match.nearly_fits or kind in {"query", "user"}):
-            raise match.error(kind, *tables, label)
+            raise match.error(kind, *tables, label, numbered)
 
 
 def partly_fit(matches: Mapping[str, IdMatch]) -> dict[str, str]:
