@@ -1,12 +1,14 @@
 """Lists in records: the same events as a log with a row for each, in every source."""
 
 import json
+import tomllib
 
 import polars as pl
 import pytest
 
 from online.test_ingest import events_of
 from rankgate import online
+from rankgate.online.events.mapping_draft import draft_mapping
 from support.wording import raises
 
 RECORDS = [
@@ -58,10 +60,10 @@ def write_log(folder, suffix, records):
     return path
 
 
-def kpis(folder, log, mapping):
+def kpis(folder, log, mapping, names=KPIS):
     (folder / "map.toml").write_text(mapping)
-    result = online.kpi(online.Events(log, mapping=folder / "map.toml"), KPIS, by=())
-    return {name: result[name] for name in KPIS}
+    result = online.kpi(online.Events(log, mapping=folder / "map.toml"), names, by=())
+    return {name: result[name] for name in names}
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
@@ -120,3 +122,55 @@ def test_wrong_mappings(tmp_path, lines, line):
 def test_a_missing_column_of_a_list_is_named(tmp_path):
     with raises("missing-column"):
         kpis(tmp_path, write_log(tmp_path, "csv", rows()), MAPPING.replace('"clicks"', '"taps"'))
+
+
+GERMAN_NAMES = ("Zeitpunkt", "Sitzung", "Suchbegriff", "Treffer", "Klicks", "Bestellungen", "Notiz")
+SEARCHES = (
+    ("2026-06-10T00:01:00Z", "s1", "tv", ["a", "b"], ["b"], ["b"], "x"),
+    ("2026-06-10T00:02:00Z", "s2", "radio", ["b", "12"], ["12", "b"], [], "y"),
+    ("2026-06-10T00:03:00Z", "s3", "tv set", [], [], [], "z"),
+)
+FORMS = {"bars": "|".join, "commas": ", ".join, "python": str, "json": json.dumps}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_lists_in_cells_of_a_log_are_found_and_read_as_lists_of_json(tmp_path, form):
+    lines = [";".join(GERMAN_NAMES)]
+    for *single, shown, clicked, bought, note in SEARCHES:
+        cells = [FORMS[form](ids) if ids or form == "json" else "" for ids in (shown, clicked, bought)]
+        lines.append(";".join([*single, *map(_quoted, cells), note]))
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")
+    records = [dict(zip(GERMAN_NAMES, search, strict=True)) for search in SEARCHES]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, records)) + "\n")
+    drafts = {name: draft_mapping(tmp_path / name) for name in ("log.csv", "log.jsonl")}
+    assert drafts["log.jsonl"].endswith("# not used: Notiz\n")
+    tables = {name: tomllib.loads(draft) for name, draft in drafts.items()}
+    if form in ("bars", "json", "python"):  # commas are in titles too
+        assert tables["log.csv"] == tables["log.jsonl"]
+        assert tables["log.csv"]["columns"]["response_ids"] == "Treffer"
+        assert {kind: keys["column"] for kind, keys in tables["log.csv"]["lists"].items()} == {
+            "click": "Klicks",
+            "purchase": "Bestellungen",
+        }
+    kpis_of_log = ("search_ctr", "zero_result_rate", "mean_click_rank", "conversion_rate")
+    for name in drafts:
+        values = kpis(tmp_path, tmp_path / name, drafts["log.jsonl"], kpis_of_log)
+        assert values == pytest.approx(
+            {"search_ctr": 1.0, "zero_result_rate": 1 / 3, "mean_click_rank": 5 / 3, "conversion_rate": 1 / 2}
+        )
+
+
+def _quoted(cell):
+    return '"' + cell.replace('"', '""') + '"' if cell else ""
+
+
+def test_figures_of_click_times_are_not_given_where_clicks_have_the_time_of_their_search(tmp_path):
+    (tmp_path / "map.toml").write_text(MAPPING)
+    log = online.ingest(
+        write_log(tmp_path, "jsonl", rows()), tmp_path / "events", mapping=tmp_path / "map.toml"
+    )
+    result = online.kpi(log)
+    assert "clicks-at-search-time" in {finding.code for finding in online.doctor(log).findings}
+    given = {*result.values.drop_nulls("value")["kpi"]}
+    assert "search_ctr" in given
+    assert not given & {"time_to_first_click_p50", "dwell_p50", "quick_back_rate"}

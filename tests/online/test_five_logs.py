@@ -191,10 +191,6 @@ def test_from_the_file_to_kpis_an_experiment_and_judgments(run, tmp_path, monkey
     refused = run("online", "kpi", log)
     assert refused.code == 2
     assert run(*shlex.split(f"online map {log} {OPTIONS.get(shape, '')} -o log.toml")).code == 0
-    if shape == "searches.ndjson":  # a second list, which the mapping shows how to add
-        text = (tmp_path / "log.toml").read_text()
-        more = '\n[lists.purchase]\ncolumn = "purchases"\ndoc_id = "doc"\nvalue = "price"\n'
-        (tmp_path / "log.toml").write_text(text + more)
     values = expected(visits)
     kpis = " ".join(f"-k {name}" for name in values)
     result = run(*shlex.split(f"online kpi {log} --mapping log.toml {kpis} --by variant --format json"))

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
-from rankgate.data.column_names import match_columns
-from rankgate.data.guessed_column_names import Tables, guess_fields
 from rankgate.online.log_database import quote_text
 
 if TYPE_CHECKING:
@@ -83,6 +80,20 @@ ACTION_SQL = "regexp_replace(lower(action), '[- ]', '_', 'g')"
 """SQL of the action of a record in the form of a mapping's kinds."""
 
 
+def list_sql(text: str) -> str:
+    """SQL of a list as JSON: an array as it is, or ids in a text, as in ``a|b``, ``a, b``, ``['a', 'b']``."""
+    signs = quote_text(" '\"")
+    token = quote_text(r"""\"[^\"]*\"|'[^']*'|[^\[\](),;\s'\"]+""")
+    json_type = f"CASE WHEN json_valid({text}) THEN json_type({text}) END"
+    return (
+        f"CASE WHEN {json_type} IN ('ARRAY', 'OBJECT') THEN {text} "
+        f"WHEN lower(trim({text})) IN ('null', 'none', 'nan') THEN NULL "
+        f"WHEN contains({text}, '|') THEN "
+        f"to_json([trim(i) FOR i IN string_split({text}, '|') IF trim(i) != ''])::VARCHAR ELSE "
+        f"to_json([trim(i, {signs}) FOR i IN regexp_extract_all({text}, {token})])::VARCHAR END"
+    )
+
+
 def is_list_sql(kind: str) -> str:
     """SQL that is true if the list of a record is an array."""
     return f"(CASE WHEN json_valid(list_{kind}) THEN json_type(list_{kind}) = 'ARRAY' ELSE false END)"
@@ -126,38 +137,3 @@ def read_event_lists(toml: TomlFile, kinds: tuple[str, ...]) -> dict[str, EventL
             raise toml.error(problem, "lists", kind)
         lists[kind] = EventList(**{**keys, "actions": tuple(map(normalize_action, actions))})
     return lists
-
-
-_KIND_WORDS = {"click": ("click", "tap"), "impression": ("result", "hit", "item", "shown", "product", "doc")}
-
-
-def list_tables(records: Sequence[Mapping[str, Any]]) -> Tables:
-    """The mapping of records of searches with lists; empty for other records.
-
-    >>> list_tables([{"q": "tv", "hits": ["a", "b"], "clicks": [{"doc": "b", "rank": 2}]}])["lists"]
-    {'click': {'column': 'clicks', 'doc_id': 'doc', 'rank': 'rank'}}
-    """
-    record = records[0] if records else {}
-    lists = {
-        kind: name
-        for kind, kind_words in _KIND_WORDS.items()
-        for name, value in reversed([*record.items()])
-        if isinstance(value, list) and any(word in name.lower() for word in kind_words)
-    }
-    single_names = [name for name, value in record.items() if not isinstance(value, list | dict)]
-    fields = guess_fields(single_names)
-    unknown_names = [name for name in single_names if name not in fields.values()]
-    if not lists or not ("query" in fields or unknown_names):
-        return {}
-    mapped = ("at", "session", "user", "variant")
-    columns: dict[str, str] = {name: fields[name] for name in mapped if name in fields}
-    columns["query"] = fields.get("query") or unknown_names[0]
-    list_keys: dict[str, Any] = {}
-    for kind, name in lists.items():
-        element = next((element for record in records for element in record.get(name) or ()), "")
-        keys = match_columns(element, ("doc_id", "rank")) if isinstance(element, Mapping) else {}
-        if kind == "impression" and not keys:
-            columns["response_ids"] = name
-        else:
-            list_keys[kind] = {"column": name, **keys}
-    return {"log": {"kind": "search"}, "columns": columns, "lists": list_keys}

@@ -7,26 +7,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import islice, product
 from typing import Any
 
+from rankgate.data.column_names import match_columns
 from rankgate.data.guessed_column_names import (
     Tables,
     click_log_tables,
     guess_fields,
+    normalize_name,
     toml_lines,
     with_search_id,
 )
-from rankgate.online.events.event_lists import list_tables, normalize_action
+from rankgate.online.events.event_lists import normalize_action
 
 _SUGGESTIONS = (
     ("add_to_cart", "cart|basket|bag|korb|panier|carrito|carrinho|carrello"),
     ("refund", "refund|return|retour|retoure|erstatt|rembours|reembols|rimborso"),
     (
         "purchase",
-        "purchase|order|buy|bought|checkout|transaction|payment|sale|kauf|bestell|achat|commande|compra|acquist",
+        "purchase|order|buy|bought|checkout|transaction|payment|sale|kauf|kaeuf|käuf|bestell|achat|commande|compra|acquist",
     ),
     ("click", "click|tap|select|open|klick|clic|clique"),
     ("impression", "impression|view|show|display|expos|anzeige|angezeigt|einblend|affich"),
@@ -91,23 +94,142 @@ def _fits(text: str, form: str) -> bool:
     return True
 
 
-def action_tables(records: Sequence[Mapping[str, Any]]) -> Tables:
-    """The mapping of records with an action each; empty for other records.
+NUMBER_NAMES: Mapping[str, str] = {
+    "value": "price revenue amount total ordervalue basketvalue value umsatz preis betrag prix precio prezzo",
+    "hits": "hits results numresults nresults resultcount resultscount totalresults totalhits treffer",
+    "latency_ms": "latency latencyms took tookms durationms responsetimems ms",
+    "page": "page pagenumber seite",
+    "quantity": "quantity qty count menge anzahl stueck stück",
+}
+"""The names of columns of numbers in other tools, by field."""
+
+_LISTS_OF_RESULTS = re.compile(
+    r"result|hit|item|shown|product|doc|treffer|ergebnis|produkt|artikel|liste|resultat|produit|producto|produto"
+)
+_LIST_TEXT = re.compile(r"\s*\[.*\]\s*|[^|]+(\|[^|]+)+", re.DOTALL)
+
+
+def list_tables(records: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None = None) -> Tables:
+    """The mapping of records of searches with lists; empty for other records.
+
+    Args:
+        records: the first records.
+        columns: the columns of fields that are known, by field.
+
+    >>> list_tables([{"q": "tv", "hits": ["a", "b"], "clicks": [{"doc": "b", "rank": 2}]}])["lists"]
+    {'click': {'column': 'clicks', 'doc_id': 'doc', 'rank': 'rank'}}
+    >>> list_tables([{"Anfrage": "tv", "Treffer": "a|b", "Klicks": "b|a"}])["columns"]
+    {'query': 'Anfrage', 'response_ids': 'Treffer'}
+    """
+    names = list(dict.fromkeys(name for record in records for name in record))
+    list_names = [name for name in names if any(_is_list(record.get(name)) for record in records)]
+    doc_ids = {doc_id for record in records for name in list_names for doc_id in _doc_ids(record.get(name))}
+    list_names += [  # lists of at most one document are among the documents of other lists
+        name
+        for name in names
+        if name not in list_names
+        and suggested_kind(name) in LIST_KINDS
+        and {*_values(records, name)} - {""} <= doc_ids
+    ]
+    lists = {
+        kind: name
+        for name in reversed(list_names)
+        if (kind := _kind_of_list(name)) in (*LIST_KINDS, "impression")
+    }
+    single_names = [
+        name
+        for name in names
+        if name not in list_names and not any(isinstance(record.get(name), dict) for record in records)
+    ]
+    fields = {**guess_fields(single_names), **(columns or {})}
+    unknown_names = [name for name in single_names if name not in fields.values()]
+    if not lists or not ("query" in fields or unknown_names):
+        return {}
+    mapped = ("at", "session", "user", "variant")
+    mapped_columns: dict[str, str] = {name: fields[name] for name in mapped if name in fields}
+    mapped_columns["query"] = fields.get("query") or unknown_names[0]
+    list_keys: dict[str, Any] = {}
+    for kind, name in lists.items():
+        element = next((element for record in records for element in _elements(record.get(name))), "")
+        keys = _element_keys(element, kind) if isinstance(element, Mapping) else {}
+        if kind == "impression" and not keys:
+            mapped_columns["response_ids"] = name
+        else:
+            list_keys[kind] = {"column": name, **keys}
+    return {"log": {"kind": "search"}, "columns": mapped_columns, "lists": list_keys}
+
+
+LIST_KINDS = ("click", "add_to_cart", "purchase")
+"""Kinds of events of which a record of a search may hold a list."""
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list) or (isinstance(value, str) and bool(_LIST_TEXT.fullmatch(value)))
+
+
+def _element_keys(element: Mapping[str, Any], kind: str) -> dict[str, str]:
+    """The keys of the document and its rank in an element, and of what was paid for it."""
+    numbers = {
+        field: key
+        for key in element
+        for field in ("value", "quantity")
+        if kind == "purchase" and normalize_name(key) in NUMBER_NAMES[field].split()
+    }
+    return match_columns(element, ("doc_id", "rank")) | numbers
+
+
+def _doc_ids(value: object) -> Iterator[str]:
+    """The texts in a list, or in a text that is one."""
+    elements = _elements(value) or (value.split("|") if isinstance(value, str) else ())
+    return (str(element).strip() for element in elements if not isinstance(element, Mapping))
+
+
+def _elements(value: object) -> Sequence[Any]:
+    """The elements of a list, or of a text that is a list of JSON; none of other values."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        with suppress(ValueError):
+            value = json.loads(value)
+    return value if isinstance(value, list) else ()
+
+
+def _kind_of_list(name: str) -> str:
+    kind = suggested_kind(name)
+    return kind if kind in LIST_KINDS or not _LISTS_OF_RESULTS.search(name.lower()) else "impression"
+
+
+def action_tables(records: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None = None) -> Tables:
+    """The mapping of records with an action each; empty for other records. Arguments as in `list_tables`.
 
     >>> tables = action_tables([{"Zeit": "1", "Besuch": "v", "Suchbegriff": "Tee", "Aktion": "Suche"}])
     >>> tables["columns"]["query_event_id"], tables["kinds"]
     ('Besuch+Suchbegriff', {'search': ['Suche']})
     """
     first_record = records[0] if records else {}
-    fields = guess_fields(
-        [name for name, value in first_record.items() if not isinstance(value, list | dict)]
-    )
+    names = [name for name, value in first_record.items() if not isinstance(value, list | dict)]
+    fields = {**guess_fields(names), **(columns or {})}
     mapped = ("at", "action", "session", "user", "variant", "query", "doc_id", "rank")
-    columns = {field: fields[field] for field in mapped if field in fields}
-    kinds = kinds_of_actions(_values(records, columns["action"])) if "action" in columns else {}
-    if "query" not in columns or {*kinds} <= {OTHER_KIND}:
+    mapped_columns = {field: fields[field] for field in mapped if field in fields}
+    action = mapped_columns.get("action")
+    kinds = kinds_of_actions(_values(records, action)) if action else {}
+    if "query" not in mapped_columns or {*kinds} <= {OTHER_KIND}:
         return {}
-    return {"columns": with_search_id(columns), "kinds": kinds}
+    return {"columns": with_search_id(mapped_columns), "kinds": kinds}
+
+
+def search_tables(records: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None = None) -> Tables:
+    """The mapping of records of searches and nothing else; empty without words and times.
+
+    >>> search_tables([{"Zeit": "1", "Suchbegriff": "Tee", "Testgruppe": "A"}])["columns"]
+    {'at': 'Zeit', 'variant': 'Testgruppe', 'query': 'Suchbegriff'}
+    """
+    fields = {**guess_fields(list(records[0]) if records else []), **(columns or {})}
+    if not {"at", "query"} <= {*fields}:
+        return {}
+    mapped = ("at", "session", "user", "variant", "query")
+    return {
+        "log": {"kind": "search"},
+        "columns": {field: fields[field] for field in mapped if field in fields},
+    }
 
 
 def _values(records: Iterable[Mapping[str, Any]], name: str) -> dict[str, None]:
@@ -133,10 +255,10 @@ def preset_of(columns: Iterable[str]) -> str:
     return next((preset for preset, needed in _PRESET_COLUMNS.items() if needed <= names), "")
 
 
-def guess_tables(records: Sequence[Mapping[str, Any]]) -> Tables:
-    """The mapping that the first records of a log suggest; empty if none."""
-    columns = list(records[0]) if records else []
-    return click_log_tables(columns) or list_tables(records) or action_tables(records)
+def guess_tables(records: Sequence[Mapping[str, Any]], columns: Mapping[str, str] | None = None) -> Tables:
+    """The mapping that the first records of a log suggest; empty if none. Arguments as in `list_tables`."""
+    names = list(records[0]) if records else []
+    return click_log_tables(names) or list_tables(records, columns) or action_tables(records, columns)
 
 
 def guess_lines(records: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ Subject = Literal[
     "sessions",
     "users",
     "time",
+    "click times",
     "revenue",
     "variants",
     "surveys",
@@ -202,6 +203,17 @@ CHECKS = Registry(
             total=f"SELECT count(*) FROM ({_WITH_SEARCH} WHERE c.kind = 'click')",
             spoils=("time",),
             fix="take both times from one clock, or correct the client's by the server's",
+        ),
+        Check(
+            "clicks-at-search-time",
+            title="clicks at the very time of their search: the time of the record, not their own",
+            faults="SELECT c.source_file || ':' || c.source_line AS example FROM "
+            f"({_WITH_SEARCH} WHERE c.kind = 'click') c WHERE c.\"at\" = c.searched_at",
+            total=f"SELECT count(*) FROM ({_WITH_SEARCH} WHERE c.kind = 'click' AND c.\"at\" IS NOT NULL)",
+            spoils=("click times",),
+            blocks_from=0.5,
+            ignore_below=0.1,
+            fix="log the time of each click in a row of its own",
         ),
         Check(
             "search-recorded-late",

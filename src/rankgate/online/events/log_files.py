@@ -25,10 +25,11 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import suffix_of
 from rankgate.data.formats import registry
+from rankgate.data.formats.tables.csv_tables import likely_separator, separator_of
 from rankgate.data.streams.input_parts import is_folder, list_part_files
 from rankgate.data.streams.source import InputFile, open_source
 from rankgate.data.text.json_text import read_document
-from rankgate.online.events.event_lists import EventList, normalize_action, read_event_lists
+from rankgate.online.events.event_lists import EventList, list_sql, normalize_action, read_event_lists
 from rankgate.online.events.event_table import (
     ACTIONS,
     COLUMNS,
@@ -428,8 +429,9 @@ def first_records(base: Database, file: LogFile, mapping: LogMapping) -> list[Js
         load_log(base, file, mapping)
         lines = base.rows(f"SELECT line FROM lines WHERE json_valid(line) LIMIT {_FIRST_RECORDS}")
     else:
-        options = ", all_varchar=true" if kind == "csv" else ""
-        reader = f"read_{kind}({quote_text(str(file.path))}{options})"
+        path_sql = quote_text(str(file.path))
+        options = f", all_varchar=true, delim={quote_text(_separator(file.path))}" if kind == "csv" else ""
+        reader = f"read_{kind}({path_sql}{options})"
         with _errors_of_file(file, kind):
             lines = base.rows(
                 f"SELECT to_json(record)::VARCHAR FROM {reader} AS record LIMIT {_FIRST_RECORDS}"
@@ -464,8 +466,7 @@ def _errors_of_file(file: LogFile, kind: str) -> Iterator[None]:
     except InputError as error:  # the database's error does not name the file
         raise InputError(error.problem, source=file.label, code=error.code) from None
     except duckdb.Error as error:
-        message = str(error).splitlines()[0]
-        problem = f"cannot be read as {kind}: {message}"
+        problem = f"cannot be read as {kind}: {str(error).splitlines()[0]}"
         raise InputError(problem, source=file.label, code="cannot-read") from None
 
 
@@ -535,15 +536,23 @@ def _refuse_missing_keys(base: Database, mapping: LogMapping, path: Path) -> Non
             raise _missing_column(name, paths, sorted(keys.to_series()), str(path))
 
 
+def _separator(path: Path) -> str:
+    """The separator of the columns of a CSV file, found as for tables of judgments: lists may hold others."""
+    first_bytes = InputFile(path).head()
+    if 0 < first_bytes.count(b"\r\n") < first_bytes.count(b"\n"):  # DuckDB takes one end for all lines
+        problem = "some lines end in CR LF and others in LF alone; write the same end for all."
+        raise InputError(problem, source=str(path), code="cannot-read")
+    return separator_of(first_bytes) or likely_separator(first_bytes)
+
+
 def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -> None:
     path_sql = quote_text(str(file.path))
-    source, has_decimal_commas = f"read_parquet({path_sql}, file_row_number=true)", False
+    source, separator = f"read_parquet({path_sql}, file_row_number=true)", ""
     if kind == "csv":
-        sniffed = f"SELECT Delimiter FROM sniff_csv({path_sql}, sample_size=2048)"
-        has_decimal_commas = base.first_value(sniffed) == ";"
+        separator = _separator(file.path)
         source = (
-            f"read_csv({path_sql}, all_varchar=true, header=true, store_rejects=true, null_padding=false, "
-            f"max_line_size={_MAX_LINE_LENGTH}, sample_size=2048)"
+            f"read_csv({path_sql}, all_varchar=true, header=true, delim={quote_text(separator)}, "
+            f"store_rejects=true, null_padding=false, max_line_size={_MAX_LINE_LENGTH}, sample_size=2048)"
         )
     types = dict(base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name", "column_type"].iter_rows())
     sql_of_path = {path: _column_sql(path, types) for path in _column_paths(mapping)}
@@ -551,7 +560,7 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
     for name, paths in _mapped_columns(mapping):
         if not may_lack_columns and all(sql_of_path[path] == "NULL" for path in paths):
             raise _missing_column(name, paths, [*types], file.label)
-    mapped = _mapped_sql(mapping, sql_of_path, has_decimal_commas=has_decimal_commas)
+    mapped = _mapped_sql(mapping, sql_of_path, separator)
     number = "file_row_number + 1" if kind == "parquet" else "row_number() OVER () + 1"
     base.run(
         f"CREATE OR REPLACE TEMP VIEW raw AS SELECT {number} AS source_line, {mapped}, false AS invalid, "
@@ -612,8 +621,8 @@ def _json_path(path: str) -> str:
 def _column_sql(path: str, types: Mapping[str, str]) -> str:
     """SQL of a column, of a part of a nested column, or of a part of a column with JSON."""
     if path not in types and _KEYED.search(path):
-        list_sql = _column_sql(_KEYED.sub("", path), types)
-        return list_sql if list_sql == "NULL" else _element_sql(path, list_sql)
+        array_sql = _column_sql(_KEYED.sub("", path), types)
+        return array_sql if array_sql == "NULL" else _element_sql(path, array_sql)
     if path in types:
         is_nested = types[path].endswith("]") or types[path].startswith(("STRUCT", "MAP"))
         column = quote_identifier(path)
@@ -629,13 +638,17 @@ def _column_sql(path: str, types: Mapping[str, str]) -> str:
 _DECIMALS = ("value", "latency_ms", "seconds")
 
 
-def _mapped_sql(mapping: LogMapping, sql_of_path: dict[str, str], *, has_decimal_commas: bool = False) -> str:
+def _mapped_sql(mapping: LogMapping, sql_of_path: dict[str, str], separator: str = "") -> str:
     """SQL of fields as texts in columns ``f_NAME``, of flags, and of lists as JSON in ``list_KIND``.
 
-    Files with semicolons between columns have decimal commas.
+    Files with semicolons between columns have decimal commas. An empty cell of the results of a search
+    is an empty list, as in tables of judgments; a null of JSON or Parquet says nothing.
     """
     texts = {name: _field_sql(name, mapping, sql_of_path) for name in mapping.fields}
-    if has_decimal_commas:
+    texts["response_ids"] = list_sql(texts["response_ids"])
+    if separator and mapping.kind == "search" and mapping.fields["response_ids"]:
+        texts["response_ids"] = f"coalesce({texts['response_ids']}, '[]')"
+    if separator == ";":
         for name in _DECIMALS:
             text = texts[name]
             texts[name] = (
@@ -643,7 +656,11 @@ def _mapped_sql(mapping: LogMapping, sql_of_path: dict[str, str], *, has_decimal
                 f"''), ',', '.') ELSE {text} END"
             )
     fields = (f"{text} AS {quote_identifier(f'f_{name}')}" for name, text in texts.items())
-    lists = (f"{sql_of_path[elements.column]} AS list_{kind}" for kind, elements in mapping.lists.items())
+    lists = (
+        f"{text if elements.doc_id else list_sql(text)} AS list_{kind}"
+        for kind, elements in mapping.lists.items()
+        for text in [sql_of_path[elements.column]]
+    )
     return ", ".join([*fields, *_flag_columns_sql(mapping, sql_of_path), *lists])
 
 

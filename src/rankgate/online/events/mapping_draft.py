@@ -19,9 +19,11 @@ from rankgate.data.guessed_column_names import Tables, normalize_name, toml_line
 from rankgate.online.events.event_lists import normalize_action
 from rankgate.online.events.event_table import ACTIONS, DIMENSION, KINDS
 from rankgate.online.events.guessed_mapping import (
+    NUMBER_NAMES,
     OTHER_KIND,
     guess_tables,
     preset_of,
+    search_tables,
     suggested_kind,
     time_formats,
 )
@@ -83,7 +85,8 @@ def draft_mapping(
         preset = preset or preset_of(names)
         if preset == "ubi":
             return preset_text(preset)
-        tables = tomllib.loads(preset_text(preset)) if preset else guess_tables(records)
+        tables = tomllib.loads(preset_text(preset)) if preset else guess_tables(records, columns)
+        tables = tables or search_tables(records, columns)
         if not tables and "query" not in columns:
             columns = _ask_columns(file, names, columns, ask)
         if not preset:
@@ -106,8 +109,20 @@ def draft_mapping(
             records_text = count_noun(sum(actions[name][0] for name in names if name in actions), "record")
             advice = "; in no KPI, unless you name another kind" * (kind == OTHER_KIND)
             comments["kinds", kind] = records_text + advice
-        lines = (f"\n{line}" if line.startswith("[") else line for line in toml_lines(tables, comments))
-        return "\n".join([f"# {_comment(f'Mapping of {file.label}')}: check each line", *lines, ""])
+        lines = [f"\n{line}" if line.startswith("[") else line for line in toml_lines(tables, comments)]
+        unused_names = [name for name in names if not preset and name not in _mapped_names(tables)]
+        unused = [f"\n# not used: {_comment(', '.join(unused_names))}"] if unused_names else []
+        return "\n".join([f"# {_comment(f'Mapping of {file.label}')}: check each line", *lines, *unused, ""])
+
+
+def _mapped_names(tables: Tables) -> set[str]:
+    """The columns of the log that a mapping names, and the first steps of its paths."""
+    columns = [*tables.get("columns", {}).values(), *tables.get("flags", {}).values()]
+    columns += [*tables.get("dimensions", {}).values()]
+    columns += [keys["column"] for keys in tables.get("lists", {}).values()]
+    alternatives = [text for column in columns for text in ([column] if isinstance(column, str) else column)]
+    paths = [path for text in alternatives for path in text.split("+")]
+    return {name for path in paths for name in (path, re.split(r"[.\[]", path)[0])}
 
 
 def _check_names(preset: str | None, columns: Mapping[str, str], kinds: Mapping[str, str]) -> None:
@@ -149,12 +164,6 @@ def _ask_columns(
     return columns
 
 
-_NUMBERS: Mapping[str, str] = {
-    "value": "price revenue amount total ordervalue basketvalue value umsatz preis betrag prix precio prezzo",
-    "hits": "hits results numresults nresults resultcount resultscount totalresults totalhits treffer",
-    "latency_ms": "latency latencyms took tookms durationms responsetimems ms",
-    "page": "page pagenumber seite",
-}
 _DIMENSIONS = (
     "country land device devicetype platform os browser language lang locale region market shop channel "
     "source"
@@ -170,7 +179,7 @@ def _add_other_columns(tables: Tables, records: Sequence[Mapping[str, Any]]) -> 
     for name in dict.fromkeys(name for record in records for name in record if name not in used):
         values = [value for record in records if (value := record.get(name)) not in (None, "")]
         word = normalize_name(name)
-        field = next((field for field, names in _NUMBERS.items() if word in names.split()), "")
+        field = next((field for field in FIELDS if word in NUMBER_NAMES.get(field, "").split()), "")
         if values and field and field not in columns and all(map(_is_number, values)):
             columns[field] = name
         elif values and word in _DIMENSIONS.split() and all(isinstance(value, str) for value in values):

@@ -50,7 +50,7 @@ OF_CLICKS = (
         quantile=0.5,
         unit="seconds",
         better="up",
-        made_of=("clicks", "sessions", "time"),
+        made_of=("clicks", "sessions", "time", "click times"),
     ),
     Kpi(
         "satisfied_click_rate",
@@ -62,7 +62,7 @@ OF_CLICKS = (
         of=lambda t: t.satisfied,
         unit="share",
         better="up",
-        made_of=("clicks", "sessions", "time"),
+        made_of=("clicks", "sessions", "time", "click times"),
     ),
     Kpi(
         "quick_back_rate",
@@ -72,7 +72,7 @@ OF_CLICKS = (
         of=lambda t: t.dwell < QUICK_RETURN_SECONDS,
         unit="share",
         better="down",
-        made_of=("clicks", "sessions", "time"),
+        made_of=("clicks", "sessions", "time", "click times"),
     ),
 )
 
@@ -206,7 +206,7 @@ OF_SESSIONS = (
         better="down",
         needs=_DEFAULT_GOAL,
         of_goal=True,
-        made_of=("sessions", "time"),
+        made_of=("sessions", "time", "click times"),
     ),
     Kpi(
         "session_conversion_rate",

@@ -73,7 +73,7 @@ def _click_delay_kpi(name: str, p: float, quantile_name: str) -> Kpi:
         quantile=p,
         unit="seconds",
         better="down",
-        made_of=(*_CLICKS, "time"),
+        made_of=(*_CLICKS, "time", "click times"),
     )
 
 
