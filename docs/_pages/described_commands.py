@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rankgate.core.console.option_types import DefiningCommand, FullHelpGroup, SectionedCommand, SectionOption
+from rankgate.core.console.option_types import DefiningCommand, FullHelpGroup, SectionedCommand, help_text
 from rankgate.core.console.shared_options import RenamedOption
 from rankgate.interface.cli import rankgate
 
@@ -25,7 +24,7 @@ _OPTION = {
     **_ARGUMENT,
     **dict.fromkeys(("help", "envvar", "show_default")),
     **dict.fromkeys(("required", "multiple", "is_flag"), False),
-    "section": None,
+    "section": "Options",
 }
 
 
@@ -46,7 +45,7 @@ def described(command: click.Command, context: click.Context) -> dict[str, Any]:
     kind = next(kind for kind in _CLASSES if isinstance(command, kind))
     description: dict[str, Any] = {
         "class": kind.__name__,
-        "help": cleandoc(command.help or ""),
+        "help": help_text(command),
         "params": [_parameter(param) for param in command.params],
     }
     if command.context_settings:
@@ -75,8 +74,6 @@ def _parameter(param: click.Parameter) -> dict[str, Any]:
         *flags, last_flag = param.opts
         switch = "/".join([last_flag, *param.secondary_opts])
         description["declarations"] = [*flags, switch, param.name]
-        if param.required and isinstance(param, SectionOption):  # as `declared_options` makes it
-            description["is_flag"] = False
     else:
         description |= {"declarations": [param.name], "required": param.required}
     if isinstance(param, RenamedOption):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -113,6 +114,7 @@ BY_METAVAR = {
     "ID": QUERY_ID,
     "TAG": TAG,
     "SYSTEM": SYSTEM,
+    **dict.fromkeys(("FILE", "QRELS", "RUN"), click.Path()),
 }
 """The types of options that take any text, by what the help calls their value."""
 
@@ -235,6 +237,11 @@ class FullHelpGroup(click.Group):
             formatter.write_dl(
                 [(name, short_help(command)) for name, command in commands if command is not None]
             )
+
+
+def help_text(command: click.Command) -> str:
+    """The help of a command as it is shown: without what follows a form feed."""
+    return inspect.cleandoc((command.help or "").partition("\f")[0])
 
 
 def short_help(command: click.Command) -> str:

@@ -353,7 +353,7 @@ def parameters_of(function: Callable[..., object]) -> Mapping[str, Parameter]:
 
 
 _INPUT_TYPE = re.compile(r"\b(\w+)Like\b")
-_SEQUENCE = re.compile(r"^Sequence\[|Sequence\[\w+Like\]")
+_SEQUENCE = re.compile(r"^Sequence\[|Sequence\[\w+Like\]|^tuple\[\w+, \.\.\.\]")
 
 
 def declared_parameter(verb: Callable[..., object], name: str) -> Parameter:
