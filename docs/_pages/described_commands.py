@@ -9,8 +9,13 @@ from typing import Any
 
 import click
 
-from rankgate.core.console.option_types import DefiningCommand, FullHelpGroup, SectionedCommand, help_text
-from rankgate.core.console.shared_options import RenamedOption
+from rankgate.core.console.option_types import (
+    DefiningCommand,
+    FullHelpGroup,
+    RenamedOption,
+    SectionedCommand,
+    help_text,
+)
 from rankgate.interface.cli import rankgate
 
 FILE = Path(__file__).parents[2] / "src/rankgate/interface/cli/commands.json"

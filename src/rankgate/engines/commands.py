@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import ENGINE, FullHelpGroup
 from rankgate.core.console.terminal_output import (
     TerminalProgress,
@@ -63,7 +63,7 @@ def show(kind: str, form: str) -> None:
 
 @engines_command.command("check")
 @click.argument("engine", type=click.Path(), metavar="ENGINE.toml")
-@click.option("--query", default="test", show_default=True, help="The query.")
+@verb_options(check_engine, "query")
 @shared_options.parameters("A parameter of the engine's request; may be given several times.")
 @shared_options.form(*FORMS)
 def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> None:
@@ -80,35 +80,28 @@ def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> No
 @click.command("snapshot")
 @click.argument("engine", type=click.Path(), metavar="ENGINE.toml")
 @click.argument("queries", type=click.Path())
-@click.option("-o", "--output", "target", metavar="RUN", type=click.Path(), help="The file of the run.")
+@own_options("target RUN -o --output")
 @shared_options.parameters("A parameter of the engine's request, as in k1=0.9; may be given several times.")
 @verb_options(snapshot, "depth N", "concurrency N", "rate", "arrival_rate", "again", "force", "to FORMAT")
-@click.option(
-    "--compare",
-    "baseline",
-    metavar="BASELINE.toml",
-    type=click.Path(),
-    help="Another engine that gets each query right before or after, so that latencies are compared under "
-    "the same load.",
-)
-@click.option("--baseline-output", metavar="RUN", type=click.Path(), help="The file of the baseline's run.")
+@own_options("baseline BASELINE.toml --compare", "baseline_output RUN", kinds={"baseline": click.Path()})
 @verb_options(compare_engines, "seed N")
 @shared_options.from_formats("queries queries")
 @store_options.in_project()
-@click.option("--save-as", metavar="NAME", help="Keep the run in the project under this name, without -o.")
+@own_options("save_as NAME")
 @with_figures_options
 @shared_options.form(*FORMS)
 def snapshot_command(
     engine: str,
     queries: str,
-    target: str | None,
+    *,
+    target: str | None = None,
     form: str,
-    baseline: str | None,
-    baseline_output: str | None,
+    baseline: str | None = None,
+    baseline_output: str | None = None,
     seed: int,
     store: str | None,
     project: str | None,
-    save_as: str | None,
+    save_as: str | None = None,
     **options_of_snapshot: Any,
 ) -> None:
     """Send every query to the engine of ENGINE.toml, and write its results as RUN.
@@ -126,6 +119,14 @@ def snapshot_command(
     rankgate snapshot engine.toml queries.tsv -o new.run --again
     rankgate snapshot --compare old.toml new.toml queries.tsv -o new.run --baseline-output old.run
     rankgate snapshot shop queries --project shop --save-as monday
+    \f
+
+    Options:
+        target: The file of the run.
+        baseline: Another engine that gets each query right before or after, so that latencies are
+            compared under the same load.
+        baseline_output: The file of the baseline's run.
+        save_as: Keep the run in the project under this name, without -o.
     """
     if project is not None:
         if target or baseline or queries != "queries":

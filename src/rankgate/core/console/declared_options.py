@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rankgate.core.console.option_types import BY_METAVAR, AliasedChoice, SectionOption
-from rankgate.core.declare import Registry, declared_parameter, fields_of
+from rankgate.core.declare import Parameter, Registry, declared_parameter, fields_of
 from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command, Decorator
-    from rankgate.core.declare import Parameter
 
 
 T = TypeVar("T")
@@ -91,15 +90,6 @@ def _split_pair(word: str, option: str) -> tuple[str, str]:
     if not equals or not name or not value:
         raise UsageError(f"{option} {word}: write it as NAME=VALUE.", code="invalid-syntax")
     return name, value
-
-
-label = click.option(
-    "--label",
-    "labels",
-    multiple=True,
-    metavar="GRADE=NAME",
-    help="The name of a grade, as in 3=Exact; may be given several times.",
-)
 
 
 def parse_labels(texts: tuple[str, ...]) -> dict[float, str]:
@@ -215,7 +205,7 @@ def verb_options(
 def own_options(*names: str, **attributes: Any) -> Decorator:
     """Return a decorator with options that the command's own parameters declare, as in `verb_options`.
 
-    In its docstring the section ``Args`` follows a form feed, which ends the help.
+    In its docstring the section ``Options`` follows a form feed, which ends the help.
     """
     return lambda function: verb_options(inspect.unwrap(function), *names, **attributes)(function)
 
@@ -289,3 +279,11 @@ def _click_type(declared: Parameter, metavar: str | None) -> Any:
         return click.FloatRange(low, high, low_open, high_open) if has_bounds else click.FLOAT
     simple_types = {"bool": click.BOOL, "path": click.Path()}
     return simple_types.get(declared.kind) or BY_METAVAR.get(metavar or "", click.STRING)
+
+
+label = option(
+    Parameter("labels", help="The name of a grade, as in 3=Exact; may be given several times.", default=()),
+    "--label",
+    metavar="GRADE=NAME",
+    multiple=True,
+)

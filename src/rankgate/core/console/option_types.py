@@ -106,6 +106,9 @@ SYSTEM_OR_FILE = NameOrPathType("systems")
 BASELINE_OR_FILE = NameOrPathType("baselines_and_systems")
 """A run or a saved baseline; with ``--scores`` a system in its tables."""
 
+WRITABLE = click.Path(writable=True)
+"""A file that the command writes."""
+
 BY_METAVAR = {
     "METRIC": METRIC,
     "KPI": KPI,
@@ -132,6 +135,15 @@ class SectionOption(click.Option):
     def __init__(self, *declarations: Any, section: str, **attributes: Any) -> None:
         super().__init__(*declarations, **attributes)
         self.section = section
+
+
+class RenamedOption(click.Option):
+    """An option that was called ``--set``, which is accepted but not listed in the help."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Add the option under both names."""
+        super().add_to_parser(parser, ctx)
+        parser.add_option(obj=self, opts=["--set"], dest=self.name, action="append")
 
 
 _ITEMS = "Options of items and users"

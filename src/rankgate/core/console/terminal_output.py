@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from rankgate.core.console.shared_options import find_hook, write_output
+from rankgate.core.console.declared_options import option
+from rankgate.core.console.shared_options import write_output
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError, replace_controls
 from rankgate.core.present.document_model import make_printable
+from rankgate.core.present.lazy_names import load_upper
 from rankgate.core.present.text_tables import WIDTH, wrap_line
 from rankgate.core.present.write_results import render_result
 from rankgate.core.progress import progress
@@ -171,6 +174,13 @@ def format_time_left(seconds: float, steps_done: int, total: int) -> str:
 
 
 _RECORD_KEY = "rankgate.record"
+_RECORD = Parameter(
+    "record",
+    "bool",
+    "Record the result for rankgate history, in the folder RANKGATE_HISTORY, or in the RANKGATE_PROJECT of "
+    "RANKGATE_STORE.",
+    default=False,
+)
 
 
 def with_record_option(function: Command) -> Command:
@@ -181,16 +191,17 @@ def with_record_option(function: Command) -> Command:
         click.get_current_context().meta[_RECORD_KEY] = record
         return function(*args, **options)
 
-    record_option = click.option(
-        "--record",
-        is_flag=True,
-        help="Record the result for rankgate history, in the folder RANKGATE_HISTORY, or in the "
-        "RANKGATE_PROJECT of RANKGATE_STORE.",
-    )
-    return record_option(noted)
+    return option(_RECORD)(noted)
 
 
 _SERVICES_KEY = "rankgate-services"
+_ALSO = Parameter(
+    "also",
+    "texts",
+    "Send the figures, without queries and documents, as OpenTelemetry metrics of this service to "
+    "OTEL_EXPORTER_OTLP_ENDPOINT.",
+    (),
+)
 
 
 def with_figures_options(function: Command) -> Command:
@@ -201,14 +212,7 @@ def with_figures_options(function: Command) -> Command:
         click.get_current_context().meta[_SERVICES_KEY] = [_read_service(text) for text in also]
         return function(*args, **options)
 
-    also_option = click.option(
-        "--also",
-        multiple=True,
-        metavar="otlp=SERVICE",
-        help="Send the figures, without queries and documents, as OpenTelemetry metrics of this service to "
-        "OTEL_EXPORTER_OTLP_ENDPOINT.",
-    )
-    return with_record_option(also_option(noted))
+    return with_record_option(option(_ALSO, metavar="otlp=SERVICE", multiple=True)(noted))
 
 
 def _read_service(text: str) -> str:
@@ -220,8 +224,8 @@ def _read_service(text: str) -> str:
 
 
 def send_figures(result: Result, service: str) -> None:
-    """Send the figures of a result as OpenTelemetry metrics; see the hook ``telemetry``."""
-    find_hook("telemetry")(result, service)
+    """Send the figures of a result as OpenTelemetry metrics."""
+    load_upper("send_figures")(result, service)
 
 
 def record_if_requested(result: Result) -> None:
@@ -237,7 +241,7 @@ def record_if_requested(result: Result) -> None:
 
 def record_now(result: Result) -> None:
     """Record the result of the running command, and print its location."""
-    record = find_hook("record")(result, click.get_current_context().params)
+    record = load_upper("record")(result, click.get_current_context().params)
     if record is not None:
         for line in str(record).splitlines()[:1]:
             click.echo(line, err=True)

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import label, parse_labels, value_options, verb_options
-from rankgate.core.console.option_types import TEST, SectionedCommand, SectionOption
+from rankgate.core.console.declared_options import (
+    label,
+    own_options,
+    parse_labels,
+    value_options,
+    verb_options,
+)
+from rankgate.core.console.option_types import TEST, SectionedCommand
 from rankgate.core.console.terminal_output import TerminalProgress, print_result
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.write_results import FORMS
@@ -69,35 +75,13 @@ def _pipeline_arguments(function: Command) -> Command:
 @metric_options.convention
 @verb_options(stages, "target METRIC", "depth")
 @label
-@click.option(
-    "--approximates",
-    multiple=True,
-    metavar="STAGE",
-    help="Stages that are an approximate search of the one before, by quantised vectors or a graph; may be "
-    "given several times.",
-)
+@own_options("approximates STAGE")
 @shared_options.parameters(
     "A setting of a pipeline's stage, as in hybrid.k=30 or rerank.depth=50; may be given several times."
 )
-@click.option(
-    "--folder",
-    type=click.Path(),
-    metavar="FILE",
-    help="The folder that keeps runs of these stages, for later calls with the same settings; NAME.stages "
-    "next to the pipeline's file by default.",
-)
-@click.option("--again", is_flag=True, help="Ask queries again that failed in a stage.")
-@click.option("--force", is_flag=True, help="Run every stage again, even if its run is kept.")
+@verb_options(LivePipeline, "folder", "again", "force")
 @value_options("test", Test, *(name for name in TEST_FIELDS if name != "correction"), section=TEST)
-@click.option(
-    "--correction",
-    type=click.Choice(CORRECTIONS),
-    default=Test.correction,
-    show_default=True,
-    help="The correction of p-values over all steps and metrics.",
-    cls=SectionOption,
-    section=TEST,
-)
+@own_options("correction", choices={"correction": CORRECTIONS}, section=TEST)
 @shared_options.form(*FORMS)
 @shared_options.output
 @_pipeline_arguments
@@ -108,8 +92,9 @@ def stages_command(
     *,
     pipeline: LivePipeline | None,
     labels: tuple[str, ...],
+    approximates: tuple[str, ...] = (),
     test: Test,
-    correction: Correction,
+    correction: Correction = Test.correction,
     form: str,
     output: str | None,
     **options_of_stages: Any,
@@ -130,6 +115,12 @@ def stages_command(
     rankgate stages neighbours.qrels exact.run graph.run --approximates graph
     rankgate stages pipeline.toml queries.tsv qrels.txt
     rankgate stages pipeline.toml queries.tsv qrels.txt --parameter rerank.depth=50
+    \f
+
+    Options:
+        approximates: Stages that are an approximate search of the one before, by quantised vectors or
+            a graph; may be given several times.
+        correction: The correction of p-values over all steps and metrics.
     """
     if pipeline is None:
         ranked: Any = list(runs)
@@ -143,6 +134,7 @@ def stages_command(
                 collection,
                 ranked,
                 labels=parse_labels(labels),
+                approximates=approximates,
                 test=replace(test, correction=correction),
                 **options_of_stages,
             )

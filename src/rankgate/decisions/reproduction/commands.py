@@ -13,10 +13,11 @@ import click
 from click.core import ParameterSource
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
-from rankgate.core.console.option_types import METRIC, SectionedCommand
+from rankgate.core.console.declared_options import option, verb_options
+from rankgate.core.console.option_types import SectionedCommand
 from rankgate.core.console.shared_options import check_paths, input_paths, write_output
 from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix
 from rankgate.core.present.write_results import FORMS
@@ -33,26 +34,19 @@ if TYPE_CHECKING:
 @click.argument("first", type=click.Path(), metavar="RUN_A")
 @click.argument("second", type=click.Path(), metavar="RUN_B")
 @click.argument("others", type=click.Path(), nargs=-1, metavar="[RUN...]")
-@click.option(
-    "--measure",
-    type=click.Choice(MATRIX_MEASURES),
+@option(
+    Parameter(
+        "measure",
+        "choice",
+        "Of three runs or more the measure of the matrix: RBO if not given; "
+        f"{', '.join(MATRIX_MEASURES[1:])}.",
+        choices=MATRIX_MEASURES,
+    ),
     metavar="MEASURE",
-    help="Of three runs or more the measure of the matrix: RBO if not given; "
-    f"{', '.join(MATRIX_MEASURES[1:])}.",
 )
 @verb_options(rank_similarity, "p", "ties", "depth N", choices={"ties": TIES})
-@click.option(
-    "--qrels", type=click.Path(), metavar="QRELS", help="Judgments, for the reproduction of values by RUN_B."
-)
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    type=METRIC,
-    help="A metric to measure the reproduction of; may be given several times.",
-)
+@option(Parameter("qrels", "path", "Judgments, for the reproduction of values by RUN_B."), metavar="QRELS")
+@metric_options.metrics_option("A metric to measure the reproduction of; may be given several times.")
 @click.option(
     "--baselines",
     nargs=2,

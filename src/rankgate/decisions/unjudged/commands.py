@@ -6,15 +6,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.declared_options import own_options, value_options, verb_options
 from rankgate.core.console.option_types import TEST, SectionedCommand
 from rankgate.core.console.shared_options import write_output
 from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.declare import Range
 from rankgate.core.present.csv_form import guarded_csv
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.comparison import commands as comparing
@@ -37,15 +38,7 @@ if TYPE_CHECKING:
 @verb_options(holes, "depth", "draws")
 @value_options("test", Test, "seed", section=TEST)
 @comparing.loss_margin("The allowed loss (margin) of the decision.")
-@click.option(
-    "--judge-next",
-    "count",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="The number of documents to suggest for judging next.",
-)
+@own_options("count N --judge-next")
 @shared_options.form(*FORMS, "pool")
 @shared_options.output
 @of_collection("baseline", "candidate")
@@ -53,7 +46,8 @@ def holes_command(
     collection: Collection,
     baseline: str,
     candidate: str,
-    count: int,
+    *,
+    count: Annotated[int, Range(0)] = 10,
     form: str,
     output: str | None,
     **settings: Any,
@@ -63,6 +57,10 @@ def holes_command(
     \b
     rankgate holes qrels.txt old.run new.run -m nDCG@10
     rankgate holes qrels.txt old.run new.run -m nDCG@10 --judge-next 50 --format pool -o pool.csv
+    \f
+
+    Options:
+        count: The number of documents to suggest for judging next.
     """
     with TerminalProgress(3):
         analysis = holes(collection, baseline, candidate, **settings)
@@ -77,22 +75,7 @@ def holes_command(
 
 @click.command("total-error", cls=SectionedCommand)
 @click.argument("qrels", nargs=-1, required=True, metavar="[FACET:LEVEL,...=]QRELS...")
-@click.option(
-    "--baseline",
-    multiple=True,
-    required=True,
-    type=click.Path(),
-    metavar="RUN",
-    help="A run of the baseline; several are snapshots of the same system.",
-)
-@click.option(
-    "--candidate",
-    multiple=True,
-    required=True,
-    type=click.Path(),
-    metavar="RUN",
-    help="A run of the candidate; as many as of the baseline.",
-)
+@verb_options(total_error, "baseline RUN", "candidate RUN")
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention

@@ -14,7 +14,6 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from rankgate.core.console.shared_options import Hooks
 from rankgate.core.errors import RankgateError, UsageError, describe_resource_error, replace_controls
 from rankgate.core.present.lazy_names import load_name
 from rankgate.interface.cli.startup import (
@@ -241,14 +240,6 @@ _EXAMPLES = (
 )
 
 
-_HOOKS = {
-    "score_ratings": "rankgate.judging.resolution.rated_evaluation:score_ratings",
-    "on_spark": "rankgate.spark.backend_tables:on_spark",
-    "record": "rankgate.workspace.records.record:record_command_result",
-    "telemetry": "rankgate.workspace.records.telemetry:send_figures",
-}
-
-
 class Program(click.Group):
     """A group that imports a command's module when the command is called."""
 
@@ -283,7 +274,7 @@ class Program(click.Group):
         if described is None:
             return super().resolve_command(ctx, args)
         _take_defaults(ctx, args[0], described)
-        return args[0], CheckedCommand(described, lambda: _load(ctx, args[0])), args[1:]
+        return args[0], CheckedCommand(described, lambda: _load(args[0])), args[1:]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command, or raise an error with the nearest name."""
@@ -296,7 +287,7 @@ class Program(click.Group):
             nearest = [other_name] if other_name else get_close_matches(cmd_name, COMMANDS, 1)
             hint = f"; did you mean {nearest[0]}?" if nearest else f"; try rankgate help {cmd_name}."
             raise click.UsageError(f"unknown command {cmd_name!r}{hint}", ctx)
-        command = _load(ctx, cmd_name)
+        command = _load(cmd_name)
         _take_defaults(ctx, cmd_name, command)
         return command
 
@@ -338,8 +329,7 @@ class Program(click.Group):
             formatter.write("".join(f"  {example}\n" for example in _EXAMPLES))
 
 
-def _load(ctx: click.Context, name: str) -> click.Command:
-    ctx.obj = Hooks(**_HOOKS)
+def _load(name: str) -> click.Command:
     command: click.Command = load_name(_COMMANDS[name])
     return command
 

@@ -18,6 +18,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import own_options
 from rankgate.core.console.option_types import DefiningCommand
 from rankgate.core.console.terminal_output import print_result, print_to_stderr
 from rankgate.core.output_files import new_folder, save_file
@@ -34,20 +35,9 @@ from rankgate.interface.cli.start.started_folder import CI_FILES, KINDS, init
     definitions={"Kinds": [(start_kind.name, f"for {start_kind.title}") for start_kind in KINDS.values()]},
 )
 @click.argument("folder", type=click.Path(file_okay=False), default=".")
-@click.option(
-    "--kind",
-    "user",
-    type=click.Choice(list(KINDS)),
-    metavar="KIND",
-    help="The kind of user (see Kinds below); by the files in it if not given.",
-)
-@click.option(
-    "--ci",
-    type=click.Choice(list(CI_FILES)),
-    help="The CI service that runs the gate; by the repository of the folder if not given.",
-)
+@own_options("user KIND --kind", "ci", choices={"user": KINDS, "ci": CI_FILES})
 @shared_options.form(*FORMS)
-def init_command(folder: str, user: str | None, ci: str | None, form: str) -> None:
+def init_command(folder: str, *, user: str | None = None, ci: str | None = None, form: str) -> None:
     """Write a FOLDER to begin with: policy, sample data, CI, and a README about every file.
 
     Existing files stay as they are.
@@ -55,6 +45,11 @@ def init_command(folder: str, user: str | None, ci: str | None, form: str) -> No
     \b
     rankgate init
     rankgate init search-quality --kind search --ci gitlab
+    \f
+
+    Options:
+        user: The kind of user (see Kinds below); by the files in it if not given.
+        ci: The CI service that runs the gate; by the repository of the folder if not given.
     """
     print_result(init(folder, user, ci=ci), form)
 
@@ -97,14 +92,9 @@ def config_command(form: str) -> None:
 
 @click.command("doctor", cls=DefiningCommand, definitions={"Teams": TEAMS.items()})
 @click.argument("folder", type=click.Path(exists=True, file_okay=False), default=".")
-@click.option(
-    "--team",
-    type=click.Choice(list(TEAMS)),
-    metavar="TEAM",
-    help="Also list missing parts that a team of this size can afford (see Teams below).",
-)
+@own_options("team TEAM", choices={"team": TEAMS})
 @shared_options.form(*FORMS)
-def doctor_command(folder: str, team: str | None, form: str) -> None:
+def doctor_command(folder: str, *, team: str | None = None, form: str) -> None:
     """Check the installation and the project in FOLDER; report how to fix each problem.
 
     Exits with 2 if something is wrong; a missing optional program is not an error.
@@ -112,6 +102,10 @@ def doctor_command(folder: str, team: str | None, form: str) -> None:
     \b
     rankgate doctor
     rankgate doctor --team startup
+    \f
+
+    Options:
+        team: Also list missing parts that a team of this size can afford (see Teams below).
     """
     result = doctor(Path(folder), team)
     print_result(result, form)

@@ -16,8 +16,9 @@ import click
 from click.core import ParameterSource
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
 from rankgate.core.console.terminal_output import print_result, with_figures_options
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.online.commands.log_options import events_argument, events_options
@@ -58,17 +59,14 @@ def design_options(*fields: str) -> Decorator:
                 design = replace(Design.read(design_file), **options)
             function(*args, design=design, **arguments)
 
-        return _DESIGN_FILE(value_options("design", Design, *declarations)(with_file))
+        with_design = value_options("design", Design, *declarations)(with_file)
+        return option(_DESIGN_FILE, "--design", metavar="FILE", kind=click.Path(dir_okay=False))(with_design)
 
     return decorate
 
 
-_DESIGN_FILE = click.option(
-    "--design",
-    "design_file",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="A TOML file with the experiment, in the table [design]; options override it.",
+_DESIGN_FILE = Parameter(
+    "design_file", help="A TOML file with the experiment, in the table [design]; options override it."
 )
 
 
@@ -101,15 +99,7 @@ def test_options(*fields: str) -> Decorator:
 @events_argument
 @verb_options(plan, "kpis KPI -k --kpi")
 @design_options("unit UNIT")
-@click.option(
-    "--share",
-    "shares",
-    type=float,
-    multiple=True,
-    default=(0.01, 0.05, 0.25, 0.5),
-    show_default=True,
-    help="A share of the traffic that the treatment would have; may be given several times.",
-)
+@own_options("shares --share", kinds={"shares": click.FLOAT})
 @verb_options(plan, "effect SHARE", "horizon DAYS")
 @test_options("level", "power")
 @click.option(
@@ -122,7 +112,14 @@ def test_options(*fields: str) -> Decorator:
 @events_options(goals=True, figures=True)
 @shared_options.form(*FORMS)
 @shared_options.output
-def plan_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+def plan_command(
+    events: Events,
+    *,
+    shares: tuple[float, ...] = (0.01, 0.05, 0.25, 0.5),
+    form: str,
+    output: str | None,
+    **arguments: Any,
+) -> None:
     """Plan an A/B test from a log: for each KPI, the days until a difference can be detected.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -131,8 +128,12 @@ def plan_command(events: Events, form: str, output: str | None, **arguments: Any
     rankgate online plan events
     rankgate online plan events -k search_ctr -k latency_p95 --effect 0.01 --share 0.1
     rankgate online plan events --interleave qrels.txt old.run new.run
+    \f
+
+    Options:
+        shares: A share of the traffic that the treatment would have; may be given several times.
     """
-    print_result(plan(events, **arguments), form, output)
+    print_result(plan(events, shares=shares, **arguments), form, output)
 
 
 @click.command("ab")
@@ -165,15 +166,17 @@ def ab_command(
     ctx.exit(result.status)
 
 
+_EVENTS = Parameter(
+    "events",
+    "path",
+    "Instead of EXPERIMENTS a log: a folder that rankgate online ingest made, a table of events, or a file "
+    "of a log.",
+)
+
+
 @click.command("agreement")
 @click.argument("experiments", type=click.Path(), required=False, metavar="[EXPERIMENTS]")
-@click.option(
-    "--events",
-    type=click.Path(),
-    metavar="EVENTS",
-    help="Instead of EXPERIMENTS a log: a folder that rankgate online ingest made, a table of events, or a "
-    "file of a log.",
-)
+@option(_EVENTS, metavar="EVENTS")
 @verb_options(
     agreement,
     "qrels",

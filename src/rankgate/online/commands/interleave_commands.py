@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import DefiningCommand, FullHelpGroup
 from rankgate.core.console.shared_options import check_paths, input_paths
 from rankgate.core.console.terminal_output import print_result
@@ -39,18 +39,11 @@ def interleave_command() -> None:
 
 @interleave_command.command("lists", cls=DefiningCommand, definitions=_DEFINED)
 @shared_options.runs
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="FILE.jsonl",
-    type=click.Path(),
-    help="Write the lists to FILE.jsonl, one in a line.",
-)
+@own_options("target FILE.jsonl -o --output", kinds={"target": click.Path()})
 @verb_options(mix, "method", "length N", "lists N", "depth N", "seed", choices={"method": list(METHODS)})
 @shared_options.from_formats("runs runs")
 @shared_options.form(*FORMS)
-def lists(runs: tuple[str, ...], target: str | None, form: str, **arguments: Any) -> None:
+def lists(runs: tuple[str, ...], *, target: str | None = None, form: str, **arguments: Any) -> None:
     """Mix the lists of RUNs for every query that all of them have.
 
     Each line of the file holds the documents to show and the values that scoring needs. Add clicks
@@ -60,6 +53,10 @@ def lists(runs: tuple[str, ...], target: str | None, form: str, **arguments: Any
     \b
     rankgate online interleave lists old.run new.run -o lists.jsonl
     rankgate online interleave lists a.run b.run c.run --method probabilistic --lists 20 -o l.jsonl
+    \f
+
+    Options:
+        target: Write the lists to FILE.jsonl, one in a line.
     """
     check_paths(input_paths(), target)
     print_result(mix(runs, target, **arguments), form)

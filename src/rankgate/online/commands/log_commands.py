@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import KPI, DefiningCommand
+from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
+from rankgate.core.console.option_types import WRITABLE, DefiningCommand
 from rankgate.core.console.shared_options import backend_options, check_paths, input_paths, write_output
 from rankgate.core.console.terminal_output import print_result, with_figures_options
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.spark_tables import is_on_spark
@@ -42,15 +43,7 @@ if TYPE_CHECKING:
 
 @click.command("ingest")
 @click.argument("logs", type=click.Path(), nargs=-1, required=True, metavar="LOG...")
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(file_okay=False),
-    required=True,
-    metavar="FOLDER",
-    help="The folder of the events; files that are in it are not read again.",
-)
+@own_options("folder FOLDER -o --output", kinds={"folder": click.Path(file_okay=False)})
 @verb_options(ingest, "mapping", "rank_base")
 @shared_options.from_formats("logs logs")
 @value_options("privacy", Privacy, "queries", "users", "min_users N")
@@ -65,6 +58,10 @@ def ingest_command(logs: tuple[str, ...], folder: str, form: str, **arguments: A
     rankgate online ingest ubi.ndjson -o events
     rankgate online ingest 2026-01-*.csv -o events --mapping log.toml
     rankgate online ingest ubi.ndjson -o events --queries frequent --users hash
+    \f
+
+    Options:
+        folder: The folder of the events; files that are in it are not read again.
     """
     print_result(ingest(logs, folder, **arguments), form)
 
@@ -72,28 +69,16 @@ def ingest_command(logs: tuple[str, ...], folder: str, form: str, **arguments: A
 @click.command("map")
 @click.argument("log", type=click.Path(), metavar="LOG")
 @shared_options.output
-@click.option(
-    "--preset",
-    type=click.Choice(PRESETS),
-    help="The product that wrote the log; recognized by its columns by default.",
-)
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="The column of a field, as in query=search_term; may be given several times.",
-)
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    metavar="ACTION=KIND",
-    help="The kind of an action, as in open_detail=click; may be given several times.",
-)
-@click.option("--time-format", default="", help="The format of times, as in '%d.%m.%Y %H:%M:%S'.")
+@own_options("preset", choices={"preset": PRESETS})
+@own_options("columns FIELD=COLUMN --column", "kinds ACTION=KIND --kind", "time_format")
 def map_command(
-    log: str, output: str | None, columns: tuple[str, ...], kinds: tuple[str, ...], **arguments: Any
+    log: str,
+    *,
+    output: str | None,
+    preset: str | None = None,
+    columns: tuple[str, ...] = (),
+    kinds: tuple[str, ...] = (),
+    time_format: str = "",
 ) -> None:
     """Write the mapping of a LOG with columns of its own, for --mapping.
 
@@ -104,13 +89,25 @@ def map_command(
     rankgate online map visits.csv -o log.toml
     rankgate online map visits.csv --column query=term --kind open_detail=click -o log.toml
     rankgate online kpi visits.csv --mapping log.toml
+    \f
+
+    Options:
+        preset: The product that wrote the log; recognized by its columns by default.
+        columns: The column of a field, as in query=search_term; may be given several times.
+        kinds: The kind of an action, as in open_detail=click; may be given several times.
+        time_format: The format of times, as in '%d.%m.%Y %H:%M:%S'.
     """
     from rankgate.online.events.mapping_draft import draft_mapping
 
     check_paths((log,), output)
     ask = _ask if sys.stdin.isatty() and sys.stderr.isatty() else None
     text = draft_mapping(
-        log, columns=_read_pairs("column", columns), kinds=_read_pairs("kind", kinds), ask=ask, **arguments
+        log,
+        preset=preset,
+        columns=_read_pairs("column", columns),
+        kinds=_read_pairs("kind", kinds),
+        time_format=time_format,
+        ask=ask,
     )
     write_output(text, output)
 
@@ -146,30 +143,23 @@ def doctor_command(events: Events, split: Mapping[str, float] | None, form: str,
     print_result(doctor(events, split=split), form, output)
 
 
+_BY = Parameter(
+    "by",
+    "texts",
+    f"What divides the log: {', '.join(SLICES)}, or a dimension of the mapping such as country; band is the "
+    "frequency of the query; may be given several times.",
+    ("day",),
+)
+
+
 @click.command(
     "kpi",
     cls=DefiningCommand,
     definitions={"KPIs": [(indicator.name, indicator.title) for indicator in KPIS.values()]},
 )
 @events_argument
-@click.option(
-    "-k",
-    "--kpi",
-    "names",
-    multiple=True,
-    metavar="KPI",
-    type=KPI,
-    help="A KPI such as search_ctr; may be given several times. Without it all.",
-)
-@click.option(
-    "--by",
-    multiple=True,
-    metavar="DIMENSION",
-    default=("day",),
-    show_default=True,
-    help=f"What divides the log: {', '.join(SLICES)}, or a dimension of the mapping such as country; band "
-    "is the frequency of the query; may be given several times.",
-)
+@own_options("names KPI -k --kpi")
+@option(_BY, metavar="DIMENSION", multiple=True)
 @events_options(goals=True, figures=True)
 @with_figures_options
 @shared_options.form(*FORMS)
@@ -180,7 +170,8 @@ def kpi_command(
     ctx: click.Context,
     /,
     events: Events,
-    names: tuple[str, ...],
+    *,
+    names: tuple[str, ...] = (),
     form: str,
     output: str | None,
     **arguments: Any,
@@ -196,6 +187,10 @@ def kpi_command(
     rankgate online kpi events --by day --by band
     rankgate online kpi ubi.ndjson -k search_ctr -k abandonment_rate --format json
     rankgate online kpi events --by position -o kpi.html
+    \f
+
+    Options:
+        names: A KPI such as search_ctr; may be given several times. Without it all.
     """
     result = kpi(events, names, checks=not is_on_spark(events.log), **arguments)
     print_result(result, form, output)
@@ -264,15 +259,7 @@ def personalization_command(events: Events, form: str, output: str | None, **arg
 
 @click.command("lists")
 @events_argument
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="RUN",
-    type=click.Path(writable=True),
-    required=True,
-    help="Write the run to RUN.",
-)
+@own_options("target RUN -o --output", kinds={"target": WRITABLE})
 @verb_options(lists, "to FORMAT", "choose", "variant", "ranks N", "name")
 @events_options()
 @shared_options.form(*FORMS)
@@ -286,6 +273,10 @@ def lists_command(events: Events, target: str, form: str, **arguments: Any) -> N
     rankgate online lists events -o shown.csv
     rankgate online lists events --variant new --choose latest -o new.csv
     rankgate eval clicks.csv shown.csv -m nDCG@10
+    \f
+
+    Options:
+        target: Write the run to RUN.
     """
     check_paths(input_paths(), target)
     print_result(lists(events, output=target, **arguments), form)

@@ -66,7 +66,7 @@ def serve_command(
     rankgate serve --store postgresql://rankgate@db/judging --host 0.0.0.0 --behind-proxy
     \f
 
-    Args:
+    Options:
         store: URL of the store, or a SQLite file.
         host: Address to listen on.
         port: Port; 0 is any that is free.
@@ -83,7 +83,6 @@ def serve_command(
             key_from, models, prices and concurrency.
         log_format: The log: warnings, or JSON lines with one for each request.
         schedule: Run scheduled jobs, check alerts and send messages.
-        jobs: as ``--jobs``.
         allow_http: Webhooks may be sent over plain HTTP to other machines.
         engine_hosts: A host that engines of projects may connect to; may be given several times
             [default: none].
