@@ -14,6 +14,7 @@ from rankgate.core.console.option_types import (
     FullHelpGroup,
     RenamedOption,
     SectionedCommand,
+    SectionOption,
     help_text,
 )
 from rankgate.interface.cli import rankgate
@@ -79,6 +80,8 @@ def _parameter(param: click.Parameter) -> dict[str, Any]:
         *flags, last_flag = param.opts
         switch = "/".join([last_flag, *param.secondary_opts])
         description["declarations"] = [*flags, switch, param.name]
+        if param.required and isinstance(param, SectionOption):  # as `declared_options` makes it
+            description["is_flag"] = False
     else:
         description |= {"declarations": [param.name], "required": param.required}
     if isinstance(param, RenamedOption):

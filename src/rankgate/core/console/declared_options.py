@@ -141,7 +141,8 @@ def option(
         **({} if declared.required or declared.default == () else {"default": declared.default}),
         show_default=(declared.default not in (None, "", ()) and declared.default is not False) or None,
         required=declared.required,
-        is_flag=is_flag or None,
+        # with False, click reads the other words too while a shell completes a value that is required
+        is_flag=is_flag or (False if declared.required else None),
         metavar=metavar,
         multiple=multiple,
         help=f"{declared.sentence}{_REPEATED * is_repeated}",

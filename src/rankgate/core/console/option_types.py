@@ -253,7 +253,7 @@ class FullHelpGroup(click.Group):
 
 def help_text(command: click.Command) -> str:
     """The help of a command as it is shown: without what follows a form feed."""
-    return inspect.cleandoc((command.help or "").partition("\f")[0])
+    return inspect.cleandoc((command.help or "").partition("\f")[0]).rstrip()
 
 
 def short_help(command: click.Command) -> str:
