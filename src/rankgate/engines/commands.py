@@ -18,6 +18,7 @@ from rankgate.core.console.terminal_output import (
     TerminalProgress,
     print_result,
     print_summary,
+    prints_to_stdout,
     with_figures_options,
 )
 from rankgate.core.errors import UsageError
@@ -30,6 +31,7 @@ from rankgate.engines.snapshots.snapshot_verb import snapshot
 from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.core.value_types import JsonObject
     from rankgate.engines.snapshots.snapshot import EngineComparison, Snapshot
 
@@ -55,10 +57,10 @@ def list_(form: str) -> None:
 
 @engines_command.command("show")
 @click.argument("kind", type=ENGINE)
-@shared_options.form(*FORMS)
-def show(kind: str, form: str) -> None:
+@prints_to_stdout
+def show(kind: str) -> Result:
     """Show the keys of the file of one KIND of engine."""
-    print_result(engines(kind), form)
+    return engines(kind)
 
 
 @engines_command.command("check")

@@ -71,7 +71,7 @@ def of_collection(
                 files = [options[name] for name in runs]
                 try:
                     if any(run_options.values()):
-                        _refuse_overwritten(run_options, options.get("output"))
+                        _refuse_overwritten(run_options, click.get_current_context().params.get("output"))
                         run_arguments = {name: options[name] for name in runs}
                         options |= _runs_with_options(collection, run_arguments, run_options, source)
                     return function(*args, collection=collection, **options)

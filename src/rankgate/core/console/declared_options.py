@@ -196,8 +196,10 @@ def verb_options(
                 declared = replace(declared, default=())
                 value_type = float if "float" in kind else str
                 function = _with_pairs(function, declared.name, value_type)
-            attributes = {"metavar": metavar, "aliases": aliases, "section": section, "kind": kinds.get(name)}
-            function = option(declared, *flags, multiple=is_repeatable, **attributes)(function)
+            attributes: dict[str, Any] = {"aliases": aliases, "section": section, "kind": kinds.get(name)}
+            function = option(declared, *flags, metavar=metavar, multiple=is_repeatable, **attributes)(
+                function
+            )
         return function
 
     return decorate

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option
 from rankgate.core.console.shared_options import write_output
 from rankgate.core.declare import Parameter
@@ -21,7 +22,7 @@ from rankgate.core.errors import UsageError, replace_controls
 from rankgate.core.present.document_model import make_printable
 from rankgate.core.present.lazy_names import load_upper
 from rankgate.core.present.text_tables import WIDTH, wrap_line
-from rankgate.core.present.write_results import render_result
+from rankgate.core.present.write_results import FORMS, render_result
 from rankgate.core.progress import progress
 
 if TYPE_CHECKING:
@@ -267,6 +268,32 @@ def print_result(result: Result, form: str, output: str | None = None, **options
     context = click.get_current_context(silent=True)
     for service in context.meta.get(_SERVICES_KEY, ()) if context is not None else ():
         send_figures(result, service)
+
+
+def prints(function: Command) -> Command:
+    """``--format`` and ``-o``; prints the result that the command returns, and exits with its status."""
+
+    @functools.wraps(function)
+    def printed(*args: Any, form: str, output: str | None, **options: Any) -> None:
+        _print_and_exit(function(*args, **options), form, output)
+
+    return shared_options.form(*FORMS)(shared_options.output(printed))
+
+
+def prints_to_stdout(function: Command) -> Command:
+    """``--format``; prints the result that the command returns, and exits with its status."""
+
+    @functools.wraps(function)
+    def printed(*args: Any, form: str, **options: Any) -> None:
+        _print_and_exit(function(*args, **options), form)
+
+    return shared_options.form(*FORMS)(printed)
+
+
+def _print_and_exit(result: Any, form: str, output: str | None = None) -> None:
+    print_result(result, form, output)
+    if status := getattr(result, "status", 0):
+        click.get_current_context().exit(status)
 
 
 def print_summary(lines: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
 from rankgate.core.console.option_types import TEST, DefiningCommand, SectionedCommand
 from rankgate.core.console.shared_options import repeat_arguments, write_output
-from rankgate.core.console.terminal_output import TerminalProgress, output_width, print_result
+from rankgate.core.console.terminal_output import TerminalProgress, output_width, print_result, prints
 from rankgate.core.declare import Parameter, Range
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
@@ -33,6 +33,7 @@ from rankgate.measurement.evaluation.scored_system import DEPTH as DEPTH_OF_HOLE
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
     from rankgate.decisions.advice.advise import Advice
 
@@ -172,17 +173,11 @@ def _metric_arguments(names: list[str]) -> list[str]:
 @metric_options.metrics_from
 @metric_options.convention
 @verb_options(blindspots, "depth", "page")
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @of_collection("baseline", "candidate")
 def blindspots_command(
-    collection: Collection,
-    baseline: str,
-    candidate: str | None,
-    form: str,
-    output: str | None,
-    **settings: Any,
-) -> None:
+    collection: Collection, baseline: str, candidate: str | None, **settings: Any
+) -> Result:
     """Find what the metrics do not see of the change from BASELINE to CANDIDATE.
 
     Without CANDIDATE only the profile is made: what the metrics would see of typical changes
@@ -193,8 +188,7 @@ def blindspots_command(
     rankgate blindspots qrels.txt old.run -m RR@10
     """
     with TerminalProgress(3):
-        result = blindspots(collection, baseline, candidate, **settings)
-    print_result(result, form, output)
+        return blindspots(collection, baseline, candidate, **settings)
 
 
 def _add_people_options(function: Command) -> Command:
@@ -228,8 +222,7 @@ _BUDGET = Parameter("budget", "int", "The most documents in a batch that people 
 @own_options("prices NAME=NUMBER --price", "save_sample FILE", "save_batch FILE")
 @value_options("test", Test, "level", "power", "seed", section=TEST)
 @comparing.loss_margin("A loss that does not matter; 0 compares which system is better.")
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @_add_people_options
 @of_collection("baseline", "candidate")
 def settle_command(
@@ -240,10 +233,8 @@ def settle_command(
     prices: tuple[str, ...] = (),
     save_sample: str | None = None,
     save_batch: str | None = None,
-    form: str,
-    output: str | None,
     **settings: Any,
-) -> None:
+) -> Result:
     """Select the documents to judge next, by people or a model, to decide a comparison.
 
     Each batch is a random sample with known chances, so that estimates keep no bias. Prices decide
@@ -270,4 +261,4 @@ def settle_command(
     if save_batch:
         pool = result.batch.rename({"gain": "gain_per_price"})  # readers take a column "gain" for grades
         write_output(pool.write_csv(), save_batch)
-    print_result(result, form, output)
+    return result

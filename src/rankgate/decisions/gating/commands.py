@@ -30,6 +30,7 @@ from rankgate.core.console.terminal_output import (
     TerminalProgress,
     output_width,
     print_result,
+    prints_to_stdout,
     record_if_requested,
     send_figures,
     style_output,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rankgate.core.console.option_types import Command
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
     from rankgate.decisions.gating.verdict import Verdict
     from rankgate.measurement.scoring import Convention
@@ -150,17 +152,17 @@ def noise(name: str, collection: Collection, runs: tuple[str, ...]) -> None:
 
 @baseline_command.command("show")
 @click.argument("name", type=SAVED_BASELINE)
-@shared_options.form(*FORMS)
-def show(name: str, form: str) -> None:
+@prints_to_stdout
+def show(name: str) -> Result:
     """Show the baseline NAME and the log of its uses."""
-    print_result(service.SavedBaselines.from_baselines(service.find_baseline(name)), form)
+    return service.SavedBaselines.from_baselines(service.find_baseline(name))
 
 
 @baseline_command.command("list")
-@shared_options.form(*FORMS)
-def listed(form: str) -> None:
+@prints_to_stdout
+def listed() -> Result:
     """List all saved baselines."""
-    print_result(service.SavedBaselines.from_baselines(*service.list_baselines()), form)
+    return service.SavedBaselines.from_baselines(*service.list_baselines())
 
 
 @click.group("account", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -175,20 +177,20 @@ def account_command() -> None:
 
 @account_command.command("open")
 @verb_options(open_account, "tests N", "alpha A")
-@shared_options.form(*FORMS)
-def open_command(form: str, **options: Any) -> None:
+@prints_to_stdout
+def open_command(**options: Any) -> Result:
     """Open the account of this folder; from then on the gate charges each candidate to its queries."""
-    print_result(open_account(**options), form)
+    return open_account(**options)
 
 
 @account_command.command("show")
-@shared_options.form(*FORMS)
-def show_account(form: str) -> None:
+@prints_to_stdout
+def show_account() -> Result:
     """Show the sets of queries of the account, their tests, and how many are left."""
     account = find_account(Path())
     if account is None:
         raise UsageError(f"{missing_account().reason}.", code="no-account")
-    print_result(account.summary(), form)
+    return account.summary()
 
 
 def _complete_inputs(function: Command) -> Command:

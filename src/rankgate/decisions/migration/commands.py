@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
 from rankgate.core.console.option_types import TEST, SectionedCommand
 from rankgate.core.console.shared_options import write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.console.terminal_output import TerminalProgress, prints
 from rankgate.core.declare import Parameter, Range
-from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.migration.migrate import MARGIN, migrate
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
 
 
@@ -38,13 +37,9 @@ _QRELS = Parameter(
 @own_options("save_pool FILE")
 @own_options("margin", section=TEST)
 @value_options("test", Test, "level", "seed", section=TEST)
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @of_collection("old", "new", "exact", "quantised")
-@click.pass_context
 def migrate_command(
-    ctx: click.Context,
-    /,
     collection: Collection,
     old: str,
     new: str,
@@ -52,10 +47,8 @@ def migrate_command(
     margin: Annotated[float, Range(0, exclusive=True)] = MARGIN,
     test: Test,
     save_pool: str | None = None,
-    form: str,
-    output: str | None,
     **settings: Any,
-) -> None:
+) -> Result:
     """Decide if the index of run NEW may replace that of run OLD: what it lost, and few judgments.
 
     Exit codes: 0 it may, 1 it may not, 3 not settled.
@@ -74,5 +67,4 @@ def migrate_command(
         result = migrate(old, new, collection, test=replace(test, margin=margin), **settings)
     if save_pool:
         write_output(result.pool.write_csv(), save_pool)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return result

@@ -18,9 +18,8 @@ from rankgate.core.console.declared_options import (
     verb_options,
 )
 from rankgate.core.console.option_types import TEST, SectionedCommand
-from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.console.terminal_output import TerminalProgress, prints
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.comparison.inference import Correction, Test
 from rankgate.decisions.pipelines.stage_runner import LivePipeline, is_pipeline
 from rankgate.decisions.pipelines.stages_verb import CORRECTIONS, METRICS, TEST_FIELDS, stages
@@ -30,6 +29,7 @@ from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
 
 
@@ -82,8 +82,7 @@ def _pipeline_arguments(function: Command) -> Command:
 @verb_options(LivePipeline, "folder", "again", "force")
 @value_options("test", Test, *(name for name in TEST_FIELDS if name != "correction"), section=TEST)
 @own_options("correction", choices={"correction": CORRECTIONS}, section=TEST)
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @_pipeline_arguments
 @of_collection("runs")
 def stages_command(
@@ -95,10 +94,8 @@ def stages_command(
     approximates: tuple[str, ...] = (),
     test: Test,
     correction: Correction = Test.correction,
-    form: str,
-    output: str | None,
     **options_of_stages: Any,
-) -> None:
+) -> Result:
     """Follow a ranking through its stages: one RUN after each stage, retrieval first.
 
     With PIPELINE.toml, which names engines, fusions and rerankers, the stages run QUERIES
@@ -143,4 +140,4 @@ def stages_command(
             raise
         click.echo(f"rankgate: {error}", err=True)
         sys.exit(3)
-    print_result(result, form, output)
+    return result

@@ -16,7 +16,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option, verb_options
 from rankgate.core.console.option_types import SectionedCommand
 from rankgate.core.console.shared_options import check_paths, input_paths, write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, prints
 from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix
@@ -27,6 +27,7 @@ from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
 
 
@@ -142,12 +143,8 @@ def _parse_columns(_ctx: click.Context, _option: click.Parameter, texts: tuple[s
     "several times.",
 )
 @verb_options(audit, "grades N", "relevant N", "sd", "level")
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def audit_command(
-    ctx: click.Context, /, table: str, *, form: str, output: str | None, **settings: Any
-) -> None:
+@prints
+def audit_command(table: str, **settings: Any) -> Result:
     """Check that the means of a published TABLE are possible and can separate its systems.
 
     TABLE is CSV, Markdown or LaTeX: a row for each system, a column for each metric. Exit codes:
@@ -157,6 +154,4 @@ def audit_command(
     rankgate audit table.md --queries 50
     rankgate audit table.tex --queries 43 --grades 3 --column "Prec.=P@10"
     """
-    result = audit(table, **settings)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return audit(table, **settings)

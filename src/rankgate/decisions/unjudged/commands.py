@@ -14,7 +14,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import own_options, value_options, verb_options
 from rankgate.core.console.option_types import TEST, SectionedCommand
 from rankgate.core.console.shared_options import write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, prints
 from rankgate.core.declare import Range
 from rankgate.core.present.csv_form import guarded_csv
 from rankgate.core.present.write_results import FORMS
@@ -26,6 +26,7 @@ from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
 
 
@@ -81,18 +82,11 @@ def holes_command(
 @metric_options.convention
 @verb_options(total_error, "holes")
 @value_options("test", Test, "level", "seed", section=TEST)
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @of_collection("baseline", "candidate")
 def total_error_command(
-    collection: Collection,
-    baseline: tuple[str, ...],
-    candidate: tuple[str, ...],
-    *,
-    form: str,
-    output: str | None,
-    **settings: Any,
-) -> None:
+    collection: Collection, baseline: tuple[str, ...], candidate: tuple[str, ...], **settings: Any
+) -> Result:
     """Estimate how far a difference could be another with other queries, judgments and snapshots.
 
     Judgments are repeated by raters, judges or prompts, and labelled so: judge:A,prompt:1=FILE.
@@ -105,5 +99,4 @@ def total_error_command(
     """
     judgments = collection.judgments
     with TerminalProgress((len(judgments) if isinstance(judgments, tuple) else 1) + 1):
-        result = total_error(collection, list(baseline), list(candidate), **settings)
-    print_result(result, form, output)
+        return total_error(collection, list(baseline), list(candidate), **settings)

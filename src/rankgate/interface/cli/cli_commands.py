@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import get_completion_class
@@ -20,13 +21,16 @@ from click.shell_completion import get_completion_class
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import own_options
 from rankgate.core.console.option_types import DefiningCommand
-from rankgate.core.console.terminal_output import print_result, print_to_stderr
+from rankgate.core.console.terminal_output import print_result, print_to_stderr, prints_to_stdout
 from rankgate.core.output_files import new_folder, save_file
 from rankgate.core.present.write_results import FORMS
 from rankgate.interface.cli.doctor import TEAMS, doctor
 from rankgate.interface.cli.installed_plugins import plugins
 from rankgate.interface.cli.project_settings import config
 from rankgate.interface.cli.start.started_folder import CI_FILES, KINDS, init
+
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
 
 
 @click.command(
@@ -36,8 +40,8 @@ from rankgate.interface.cli.start.started_folder import CI_FILES, KINDS, init
 )
 @click.argument("folder", type=click.Path(file_okay=False), default=".")
 @own_options("user KIND --kind", "ci", choices={"user": KINDS, "ci": CI_FILES})
-@shared_options.form(*FORMS)
-def init_command(folder: str, *, user: str | None = None, ci: str | None = None, form: str) -> None:
+@prints_to_stdout
+def init_command(folder: str, *, user: str | None = None, ci: str | None = None) -> Result:
     """Write a FOLDER to begin with: policy, sample data, CI, and a README about every file.
 
     Existing files stay as they are.
@@ -51,7 +55,7 @@ def init_command(folder: str, *, user: str | None = None, ci: str | None = None,
         user: The kind of user (see Kinds below); by the files in it if not given.
         ci: The CI service that runs the gate; by the repository of the folder if not given.
     """
-    print_result(init(folder, user, ci=ci), form)
+    return init(folder, user, ci=ci)
 
 
 @click.command("skill")
@@ -76,8 +80,8 @@ def skill_command(folder: str | None) -> None:
 
 
 @click.command("config")
-@shared_options.form(*FORMS)
-def config_command(form: str) -> None:
+@prints_to_stdout
+def config_command() -> Result:
     """Show the default of each option in this folder, and where it comes from.
 
     rankgate.toml, or [tool.rankgate] of pyproject.toml, has [defaults] for options and
@@ -87,7 +91,7 @@ def config_command(form: str) -> None:
     rankgate config
     rankgate eval @qrels @production @candidate
     """
-    print_result(config(), form)
+    return config()
 
 
 @click.command("doctor", cls=DefiningCommand, definitions={"Teams": TEAMS.items()})
@@ -114,8 +118,8 @@ def doctor_command(folder: str, *, team: str | None = None, form: str) -> None:
 
 
 @click.command("plugins")
-@shared_options.form(*FORMS)
-def plugins_command(form: str) -> None:
+@prints_to_stdout
+def plugins_command() -> Result:
     """List the plug-ins: where they are from, what they add, and their errors.
 
     Packages are found by their entry points; files are those of --plugin.
@@ -124,7 +128,7 @@ def plugins_command(form: str) -> None:
     rankgate plugins
     rankgate --plugin mine.py plugins
     """
-    print_result(plugins(), form)
+    return plugins()
 
 
 _VARIABLE = "_RANKGATE_COMPLETE"

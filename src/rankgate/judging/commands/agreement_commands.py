@@ -16,7 +16,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import WRITABLE, DefiningCommand, FullHelpGroup
 from rankgate.core.console.shared_options import write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary, prints
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix, replace_file
 from rankgate.core.present.number_formats import count_noun
@@ -30,6 +30,7 @@ from rankgate.judging.resolution.resolve import resolve, rules
 from rankgate.measurement import metric_options, store_options
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.store.stored_project import StoredProject
 
 
@@ -179,11 +180,8 @@ def draw_gold_command(gold: str, pairs: int, seed: int, output: str) -> None:
 @metric_options.convention
 @verb_options(check_gold, "majority", "fewest")
 @shared_options.from_formats("judgments gold", "ratings ratings", "runs runs")
-@shared_options.form(*FORMS)
-@shared_options.output
-def check(
-    gold: str, ratings: str, runs: tuple[str, ...], form: str, output: str | None, **arguments: Any
-) -> None:
+@prints
+def check(gold: str, ratings: str, runs: tuple[str, ...], **arguments: Any) -> Result:
     """Check the labels of GOLD by RATINGS of people who have not seen them.
 
     A label is wrong where raters agree on another grade, and ambiguous where they do not agree.
@@ -193,4 +191,4 @@ def check(
     rankgate gold check qrels.txt blind.jsonl
     rankgate gold check qrels.txt blind.jsonl old.run new.run -m nDCG@10
     """
-    print_result(check_gold(gold, ratings, runs, **arguments), form, output)
+    return check_gold(gold, ratings, runs, **arguments)

@@ -17,12 +17,11 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
 from rankgate.core.console.option_types import WRITABLE, DefiningCommand, SectionedCommand
 from rankgate.core.console.shared_options import check_paths, input_paths, write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary, prints
 from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix
 from rankgate.core.present.layout import sentences
-from rankgate.core.present.write_results import FORMS
 from rankgate.judging.pooling.pool import order_facts, pool, undrawn_judgments
 from rankgate.judging.pooling.pool_sampling import PoolDesign
 from rankgate.judging.pooling.reusability import reusability
@@ -31,6 +30,7 @@ from rankgate.measurement import metric_options, store_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
     from rankgate.store.rating.batches import Strategy
     from rankgate.store.stored_project import StoredProject
@@ -109,12 +109,9 @@ def pool_command(
 @metric_options.metrics
 @metric_options.convention
 @verb_options(reusability, "depth")
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @of_collection("runs")
-def reusability_command(
-    collection: Collection, runs: tuple[str, ...], form: str, output: str | None, **arguments: Any
-) -> None:
+def reusability_command(collection: Collection, runs: tuple[str, ...], **arguments: Any) -> Result:
     """Estimate how much each RUN would lose if it had not been part of the pool.
 
     Large losses mean that the judgments are unfair to later systems.
@@ -123,8 +120,7 @@ def reusability_command(
     rankgate reusability qrels.txt *.run -m nDCG@10 --depth 10
     """
     with TerminalProgress(len(runs)):
-        result = reusability(collection, list(runs), **arguments)
-    print_result(result, form, output)
+        return reusability(collection, list(runs), **arguments)
 
 
 @click.command("sheet")

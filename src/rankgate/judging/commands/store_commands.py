@@ -21,6 +21,8 @@ from rankgate.core.console.terminal_output import (
     print_result,
     print_summary,
     print_to_stderr,
+    prints,
+    prints_to_stdout,
     style_output,
 )
 from rankgate.core.declare import Parameter
@@ -32,6 +34,7 @@ from rankgate.judging.commands.store_people_commands import project, token, user
 from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.store.store import Store
     from rankgate.store.stored_project import StoredProject
 
@@ -43,12 +46,12 @@ def model() -> None:
 
 @model.command("list")
 @store_options.open_project
-@shared_options.form(*FORMS)
-def list_(stored_project: StoredProject, form: str) -> None:
+@prints_to_stdout
+def list_(stored_project: StoredProject) -> Result:
     """List the models of a project with their ratings, costs and admission."""
     from rankgate.judging.models.model_jobs import list_models
 
-    print_result(list_models(stored_project), form)
+    return list_models(stored_project)
 
 
 @model.command("admit")
@@ -56,20 +59,8 @@ def list_(stored_project: StoredProject, form: str) -> None:
 @store_options.open_project
 @value_options("demands", Demands)
 @own_options("with_runs")
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def admit(
-    ctx: click.Context,
-    /,
-    name: str,
-    *,
-    stored_project: StoredProject,
-    demands: Demands,
-    with_runs: bool = False,
-    form: str,
-    output: str | None,
-) -> None:
+@prints
+def admit(name: str, *, stored_project: StoredProject, demands: Demands, with_runs: bool = False) -> Result:
     """Compare the model NAME with people in the project; its ratings count if it is admitted.
 
     Exits with 0 if it is admitted, 1 if it is refused, 3 if these pairs cannot decide.
@@ -84,8 +75,7 @@ def admit(
     result, _ = admit_model(
         stored_project.store, stored_project.number, rater, demands=demands, with_runs=with_runs
     )
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return result
 
 
 @model.command("withdraw")
@@ -264,12 +254,12 @@ def check(*, open_store: Store, clean: bool = False, form: str) -> None:
 
 @store_command.command("hashes")
 @store_options.open_store
-@shared_options.form(*FORMS)
-def hashes(open_store: Store, form: str) -> None:
+@prints_to_stdout
+def hashes(open_store: Store) -> Result:
     """Print the hash of every table: stores with the same hashes hold the same."""
     from rankgate.judging.store.store_checks import store_hashes
 
-    print_result(store_hashes(open_store), form)
+    return store_hashes(open_store)
 
 
 @store_command.command("drill")

@@ -12,14 +12,14 @@ import click
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import label, option, own_options, parse_labels
 from rankgate.core.console.option_types import FullHelpGroup
-from rankgate.core.console.terminal_output import print_result
+from rankgate.core.console.terminal_output import prints_to_stdout
 from rankgate.core.declare import Parameter, Range
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write_results import FORMS
 from rankgate.data.qrels import parse_scale, possible_grades
 from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.store.store import Store
 
 _HELP = {"help_option_names": ["-h", "--help"]}
@@ -67,12 +67,12 @@ def add(name: str, *, open_store: Store, scale: str | None, labels: tuple[str, .
 
 @project.command("list")
 @store_options.open_store
-@shared_options.form(*FORMS)
-def list_(open_store: Store, form: str) -> None:
+@prints_to_stdout
+def list_(open_store: Store) -> Result:
     """List the projects with their contents."""
     from rankgate.judging.store.store_people import list_projects
 
-    print_result(list_projects(open_store), form)
+    return list_projects(open_store)
 
 
 password_file = option(
@@ -152,12 +152,12 @@ def remove(name: str, open_store: Store) -> None:
 
 @user.command("list")
 @store_options.open_store
-@shared_options.form(*FORMS)
-def list_users(open_store: Store, form: str) -> None:
+@prints_to_stdout
+def list_users(open_store: Store) -> Result:
     """List the users with their roles."""
     from rankgate.judging.store.store_people import list_users
 
-    print_result(list_users(open_store), form)
+    return list_users(open_store)
 
 
 @click.group("token", cls=FullHelpGroup, context_settings=_HELP)
@@ -194,12 +194,12 @@ def add_token(
 
 @token.command("list")
 @store_options.open_store
-@shared_options.form(*FORMS)
-def list_tokens(open_store: Store, form: str) -> None:
+@prints_to_stdout
+def list_tokens(open_store: Store) -> Result:
     """List all tokens, without their secrets."""
     from rankgate.judging.store.store_people import list_tokens
 
-    print_result(list_tokens(open_store), form)
+    return list_tokens(open_store)
 
 
 @token.command("revoke")

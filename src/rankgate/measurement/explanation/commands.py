@@ -13,7 +13,7 @@ import click
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import CONVENTION, SectionedCommand
-from rankgate.core.console.terminal_output import print_result
+from rankgate.core.console.terminal_output import print_result, prints
 from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
@@ -73,8 +73,7 @@ def explain_command(
 @own_options("begin NAME --from", "end NAME --to", kinds=dict.fromkeys(("begin", "end"), CONVENTION))
 @verb_options(reconcile, "value NUMBER", kinds={"value": click.STRING})
 @of_collection("run", from_flag="--from-format")
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 def reconcile_command(
     run: str,
     metric: str,
@@ -83,9 +82,7 @@ def reconcile_command(
     end: str | None = None,
     value: str | None,
     collection: Collection,
-    form: str,
-    output: str | None,
-) -> None:
+) -> Result:
     """Score RUN under every convention and explain the differences.
 
     \b
@@ -105,11 +102,8 @@ def reconcile_command(
         raise UsageError(
             "--value looks through all conventions; leave out --from and --to.", code="conflicting-options"
         )
-    result: Result
     if begin is not None and end is not None:
-        result = bridge(collection, run, metric, begin, end)
-    elif value is not None:
-        result = find_reported(collection, run, metric, value)
-    else:
-        result = reconcile_metrics(collection, run, metric)
-    print_result(result, form, output)
+        return bridge(collection, run, metric, begin, end)
+    if value is not None:
+        return find_reported(collection, run, metric, value)
+    return reconcile_metrics(collection, run, metric)

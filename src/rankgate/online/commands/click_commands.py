@@ -14,7 +14,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import own_options, value_options, verb_options
 from rankgate.core.console.option_types import WRITABLE, DefiningCommand
 from rankgate.core.console.shared_options import backend_options, check_paths, input_paths
-from rankgate.core.console.terminal_output import print_result
+from rankgate.core.console.terminal_output import print_result, prints, prints_to_stdout
 from rankgate.core.present.write_results import FORMS
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.clicks.judge_clicks import OPENSEARCH, Grading, judgments
@@ -26,6 +26,7 @@ from rankgate.online.off_policy.evaluate_policy import ope
 from rankgate.online.off_policy.replay import replay
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.online.events.events import Events
 
 
@@ -127,10 +128,10 @@ def judgments_command(
     choices={"user": list(USERS), "model": list(MODELS)},
 )
 @events_options("judgments qrels", "runs runs", log="learned_from")
-@shared_options.form(*FORMS)
+@prints_to_stdout
 def simulate_command(
-    qrels: str | None, runs: tuple[str, ...], *, target: str | None = None, form: str, **arguments: Any
-) -> None:
+    qrels: str | None, runs: tuple[str, ...], *, target: str | None = None, **arguments: Any
+) -> Result:
     """Simulate clicks of users on the lists of RUNs, or by a click model learned from a log.
 
     With several RUNs each search is answered by one of them at random, which is its variant. The
@@ -146,7 +147,7 @@ def simulate_command(
         target: Write the events to FILE.parquet.
     """
     check_paths(input_paths(), target)
-    print_result(simulate(qrels, runs, output=target, **arguments), form)
+    return simulate(qrels, runs, output=target, **arguments)
 
 
 def _parse_prices(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[float, ...]:
@@ -168,12 +169,8 @@ def _parse_prices(_ctx: click.Context, _option: click.Parameter, text: str | Non
 )
 @verb_options(replay, "min_support SHARE", "resamples N", "level", "seed")
 @events_options("runs run")
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def replay_command(
-    ctx: click.Context, /, run: str, events: Events, form: str, output: str | None, **arguments: Any
-) -> None:
+@prints
+def replay_command(run: str, events: Events, **arguments: Any) -> Result:
     """Score the candidate RUN on logged clicks, before a user sees it.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. Query
@@ -184,9 +181,7 @@ def replay_command(
     rankgate online replay new.run events
     rankgate online replay new.run ubi.ndjson -k 5 --format json
     """
-    result = replay(run, events, **arguments)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return replay(run, events, **arguments)
 
 
 @click.command(
@@ -200,20 +195,8 @@ def replay_command(
 @own_options("columns NAME=COLUMN,...")
 @verb_options(ope, "clip", "min_ess N", "max_unsupported SHARE", "level")
 @shared_options.from_formats("logs log")
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def ope_command(
-    ctx: click.Context,
-    /,
-    log: str,
-    *,
-    target: str,
-    columns: tuple[str, ...] = (),
-    form: str,
-    output: str | None,
-    **arguments: Any,
-) -> None:
+@prints
+def ope_command(log: str, *, target: str, columns: tuple[str, ...] = (), **arguments: Any) -> Result:
     """Estimate what another policy would have earned, from a LOG with propensities.
 
     LOG is a table with a row for each decision: action, reward, propensity; with slates a row for
@@ -231,6 +214,4 @@ def ope_command(
             position.
         columns: Column names of LOG and of the target's table: reward=bought,action=offer.
     """
-    result = ope(log, target, columns=columns, **arguments)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return ope(log, target, columns=columns, **arguments)

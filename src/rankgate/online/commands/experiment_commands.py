@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
-from rankgate.core.console.terminal_output import print_result, with_figures_options
+from rankgate.core.console.terminal_output import prints, with_figures_options
 from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
-from rankgate.core.present.write_results import FORMS
 from rankgate.online.commands.log_options import events_argument, events_options
 from rankgate.online.experiments.compare_arms import ab
 from rankgate.online.experiments.experiment_design import Design, ExperimentTest
@@ -29,6 +27,7 @@ from rankgate.online.experiments.plan_experiment import plan
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command, Decorator
+    from rankgate.core.present.base_result import Result
     from rankgate.online.events.events import Events
 
 
@@ -110,16 +109,10 @@ def test_options(*fields: str) -> Decorator:
     "tests; simulated users click on documents that are judged relevant.",
 )
 @events_options(goals=True, figures=True)
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 def plan_command(
-    events: Events,
-    *,
-    shares: tuple[float, ...] = (0.01, 0.05, 0.25, 0.5),
-    form: str,
-    output: str | None,
-    **arguments: Any,
-) -> None:
+    events: Events, *, shares: tuple[float, ...] = (0.01, 0.05, 0.25, 0.5), **arguments: Any
+) -> Result:
     """Plan an A/B test from a log: for each KPI, the days until a difference can be detected.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -133,7 +126,7 @@ def plan_command(
     Options:
         shares: A share of the traffic that the treatment would have; may be given several times.
     """
-    print_result(plan(events, shares=shares, **arguments), form, output)
+    return plan(events, shares=shares, **arguments)
 
 
 @click.command("ab")
@@ -143,12 +136,8 @@ def plan_command(
 @test_options()
 @events_options(goals=True, figures=True)
 @with_figures_options
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def ab_command(
-    ctx: click.Context, /, events: Events, design: Design, form: str, output: str | None, **arguments: Any
-) -> None:
+@prints
+def ab_command(events: Events, design: Design, **arguments: Any) -> Result:
     """Compare the arms of an A/B test, after a check of the sample ratio.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs; with
@@ -161,9 +150,7 @@ def ab_command(
     rankgate online ab users.csv --variant arm --unit user_id -m spend -m spend/visits
     """
     data = events.log if design.variant else events
-    result = ab(data, design=design, despite=events.despite, **arguments)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return ab(data, design=design, despite=events.despite, **arguments)
 
 
 _EVENTS = Parameter(
@@ -188,11 +175,8 @@ _EVENTS = Parameter(
     "seed",
 )
 @events_options("judgments qrels", "tables experiments")
-@shared_options.form(*FORMS)
-@shared_options.output
-def agreement_command(
-    experiments: str | None, events: Events | None, form: str, output: str | None, **arguments: Any
-) -> None:
+@prints
+def agreement_command(experiments: str | None, events: Events | None, **arguments: Any) -> Result:
     """Measure whether offline metrics predict what users do.
 
     EXPERIMENTS is a table with a row for each past experiment and metric or KPI: experiment, side
@@ -207,4 +191,4 @@ def agreement_command(
     data = experiments or events
     if data is None or (experiments and events) or bool(events) != bool(arguments["qrels"]):
         raise UsageError(NOTHING_TO_MEASURE, code="missing-argument")
-    print_result(agreement(data, **arguments), form, output)
+    return agreement(data, **arguments)

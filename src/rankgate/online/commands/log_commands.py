@@ -18,7 +18,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
 from rankgate.core.console.option_types import WRITABLE, DefiningCommand
 from rankgate.core.console.shared_options import backend_options, check_paths, input_paths, write_output
-from rankgate.core.console.terminal_output import print_result, with_figures_options
+from rankgate.core.console.terminal_output import print_result, prints, prints_to_stdout, with_figures_options
 from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
@@ -38,6 +38,7 @@ from rankgate.online.users.satisfaction import weeks
 from rankgate.online.users.shown_lists import lists
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.online.events.events import Events
 
 
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 @verb_options(ingest, "mapping", "rank_base")
 @shared_options.from_formats("logs logs")
 @value_options("privacy", Privacy, "queries", "users", "min_users N")
-@shared_options.form(*FORMS)
-def ingest_command(logs: tuple[str, ...], folder: str, form: str, **arguments: Any) -> None:
+@prints_to_stdout
+def ingest_command(logs: tuple[str, ...], folder: str, **arguments: Any) -> Result:
     """Read LOGs into a folder of events, one Parquet file for each LOG.
 
     A LOG is a file of User Behavior Insights (JSON lines, CSV, Parquet, also .gz), or any other
@@ -63,7 +64,7 @@ def ingest_command(logs: tuple[str, ...], folder: str, form: str, **arguments: A
     Options:
         folder: The folder of the events; files that are in it are not read again.
     """
-    print_result(ingest(logs, folder, **arguments), form)
+    return ingest(logs, folder, **arguments)
 
 
 @click.command("map")
@@ -129,9 +130,8 @@ def _read_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
 @events_argument
 @verb_options(doctor, "split")
 @events_options()
-@shared_options.form(*FORMS)
-@shared_options.output
-def doctor_command(events: Events, split: Mapping[str, float] | None, form: str, output: str | None) -> None:
+@prints
+def doctor_command(events: Events, split: Mapping[str, float] | None) -> Result:
     """Find faults in a log, and the KPIs that they make wrong.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -140,7 +140,7 @@ def doctor_command(events: Events, split: Mapping[str, float] | None, form: str,
     rankgate online doctor ubi.ndjson
     rankgate online doctor events --split old=0.9 --split new=0.1
     """
-    print_result(doctor(events, split=split), form, output)
+    return doctor(events, split=split)
 
 
 _BY = Parameter(
@@ -205,9 +205,8 @@ def kpi_command(
     "A ranking metric to correlate with KPIs; may be given several times. Without it nDCG@10."
 )
 @events_options("judgments qrels", goals=True, figures=True)
-@shared_options.form(*FORMS)
-@shared_options.output
-def weeks_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def weeks_command(events: Events, **arguments: Any) -> Result:
     """Follow users over weeks: KPIs, users that come back, novelty, ranking metrics.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -216,16 +215,15 @@ def weeks_command(events: Events, form: str, output: str | None, **arguments: An
     rankgate online weeks events
     rankgate online weeks events --qrels clicks.csv -m nDCG@10 -o weeks.html
     """
-    print_result(weeks(events, **arguments), form, output)
+    return weeks(events, **arguments)
 
 
 @click.command("intents")
 @events_argument
 @verb_options(intents, "min_users N")
 @events_options()
-@shared_options.form(*FORMS)
-@shared_options.output
-def intents_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def intents_command(events: Events, **arguments: Any) -> Result:
     """Measure for each query how much the clicks of different users differ.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -234,7 +232,7 @@ def intents_command(events: Events, form: str, output: str | None, **arguments: 
     rankgate online intents events
     rankgate online intents ubi.ndjson --min-users 20 -o intents.html
     """
-    print_result(intents(events, **arguments), form, output)
+    return intents(events, **arguments)
 
 
 @click.command("personalization")
@@ -243,9 +241,8 @@ def intents_command(events: Events, form: str, output: str | None, **arguments: 
 @kpi_option
 @verb_options(personalization, "groups FILE", "ranks N")
 @events_options(goals=True, figures=True)
-@shared_options.form(*FORMS)
-@shared_options.output
-def personalization_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def personalization_command(events: Events, **arguments: Any) -> Result:
     """Compare personal lists with lists that are the same for all users, by group of users.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -254,7 +251,7 @@ def personalization_command(events: Events, form: str, output: str | None, **arg
     rankgate online personalization events --control old
     rankgate online personalization events --control old --groups users.csv -k search_ctr
     """
-    print_result(personalization(events, **arguments), form, output)
+    return personalization(events, **arguments)
 
 
 @click.command("lists")
@@ -262,8 +259,8 @@ def personalization_command(events: Events, form: str, output: str | None, **arg
 @own_options("target RUN -o --output", kinds={"target": WRITABLE})
 @verb_options(lists, "to FORMAT", "choose", "variant", "ranks N", "name")
 @events_options()
-@shared_options.form(*FORMS)
-def lists_command(events: Events, target: str, form: str, **arguments: Any) -> None:
+@prints_to_stdout
+def lists_command(events: Events, target: str, **arguments: Any) -> Result:
     """Write the lists that users were shown as a run.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. Query
@@ -279,4 +276,4 @@ def lists_command(events: Events, target: str, form: str, **arguments: Any) -> N
         target: Write the run to RUN.
     """
     check_paths(input_paths(), target)
-    print_result(lists(events, output=target, **arguments), form)
+    return lists(events, output=target, **arguments)

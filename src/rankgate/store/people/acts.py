@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.store.material import projects
 from rankgate.store.people import second_factors, sign_in, users
@@ -17,7 +17,6 @@ from rankgate.store.rows import now
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.core.value_types import Json
     from rankgate.data.qrels import Scale
     from rankgate.store.people.audit import Actor
     from rankgate.store.people.sign_in import Token
@@ -66,7 +65,7 @@ def set_password(
     hashed: str,
     *,
     end_tokens: bool = False,
-    **details: Json,
+    **details: Any,
 ) -> None:
     """Set the password of a user; the user's sessions and links end, and on request the API tokens.
 
@@ -93,7 +92,7 @@ def remove_second_factor(connection: Connection, actor: Actor, user: User | str)
 
 
 def set_role(
-    connection: Connection, actor: Actor, user: User | str, project: str, role: str | None, **details: Json
+    connection: Connection, actor: Actor, user: User | str, project: str, role: str | None, **details: Any
 ) -> None:
     """Give a user a role in a project, instead of the one that they have there, or remove it.
 
@@ -137,7 +136,7 @@ def add_token(
     user = _find_user(connection, user)
     end = None if days is None else now() + timedelta(days=days)
     token, secret = sign_in.issue_token(connection, user.id, name, scopes, project=project_id, expires_at=end)
-    details: dict[str, Json] = {"user": user.name, "scopes": list(token.scopes)}
+    details: dict[str, Any] = {"user": user.name, "scopes": list(token.scopes)}
     actor.record(connection, "token.add", token.name, project=project_id, **details)
     return token, secret
 

@@ -18,7 +18,7 @@ import click
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option, own_options, parse_pairs, verb_options
 from rankgate.core.console.option_types import RECORDED_METRIC, FullHelpGroup
-from rankgate.core.console.terminal_output import print_result, print_summary
+from rankgate.core.console.terminal_output import print_result, print_summary, prints, prints_to_stdout
 from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
@@ -29,6 +29,7 @@ from rankgate.workspace.records.provenance import Provenance, provenance
 from rankgate.workspace.records.record import annotate, record
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.store.store import Store
 
 
@@ -106,9 +107,8 @@ def _read_provenance(revision: str | None, branch: str | None) -> Provenance:
 @click.argument("metric", type=RECORDED_METRIC)
 @verb_options(history, "from_ FOLDER --from", "store URL", "project NAME")
 @verb_options(history, "system SYSTEM", "slice TAG=VALUE", "since MOMENT", "rate SHARE", "bridge")
-@shared_options.form(*FORMS)
-@shared_options.output
-def history_command(metric: str, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def history_command(metric: str, **arguments: Any) -> Result:
     """Show METRIC over time: recorded values, change-points, breaks, annotations.
 
     Records are in a folder (--from), a store or a server (--store and --project), or what the
@@ -119,7 +119,7 @@ def history_command(metric: str, form: str, output: str | None, **arguments: Any
     rankgate history nDCG@10 --store sqlite:///judging.db --project shop --system bm25
     rankgate history search_ctr --store https://search.example.org --project shop --since 2026-01-01
     """
-    print_result(history(metric, **arguments), form, output)
+    return history(metric, **arguments)
 
 
 @click.command("attribute")
@@ -127,9 +127,8 @@ def history_command(metric: str, form: str, output: str | None, **arguments: Any
 @click.argument("new")
 @verb_options(attribute, "from_ FOLDER --from", "store URL", "project NAME")
 @verb_options(attribute, "metric METRIC -m", "system SYSTEM")
-@shared_options.form(*FORMS)
-@shared_options.output
-def attribute_command(old: str, new: str, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def attribute_command(old: str, new: str, **arguments: Any) -> Result:
     """Explain why a value changed between the records OLD and NEW: system, judgments or queries.
 
     A record is named by its number, the first letters of its hash, or its date.
@@ -138,7 +137,7 @@ def attribute_command(old: str, new: str, form: str, output: str | None, **argum
     rankgate attribute 2026-03-09 2026-03-10 --from history/ -m nDCG@10
     rankgate attribute 1 2 --store sqlite:///judging.db --project shop --system bm25
     """
-    print_result(attribute(old, new, **arguments), form, output)
+    return attribute(old, new, **arguments)
 
 
 _allow_http = option(
@@ -210,14 +209,10 @@ def check(*, open_store: Store, project: str, send: bool = True, allow_http: boo
 @store_options.open_store
 @store_options.project()
 @own_options("state")
-@shared_options.form(*FORMS)
+@prints_to_stdout
 def list_alerts(
-    *,
-    open_store: Store,
-    project: str,
-    state: Literal["open", "acknowledged", "resolved"] | None = None,
-    form: str,
-) -> None:
+    *, open_store: Store, project: str, state: Literal["open", "acknowledged", "resolved"] | None = None
+) -> Result:
     """List the alerts of a project, the newest first.
 
     \f
@@ -227,7 +222,7 @@ def list_alerts(
     """
     from rankgate.workspace.records.alerts.alert_check import list_alerts
 
-    print_result(list_alerts(open_store, project, state), form)
+    return list_alerts(open_store, project, state)
 
 
 @alerts_command.command("acknowledge")
@@ -292,24 +287,24 @@ def set_(file: Path, open_store: Store, project: str) -> None:
 @jobs_command.command("list")
 @store_options.open_store
 @store_options.project()
-@shared_options.form(*FORMS)
-def list_jobs(open_store: Store, project: str, form: str) -> None:
+@prints_to_stdout
+def list_jobs(open_store: Store, project: str) -> Result:
     """List the jobs of a project with their last and next run, in UTC."""
     from rankgate.workspace.records.schedule.job_settings import list_jobs
 
-    print_result(list_jobs(open_store, project), form)
+    return list_jobs(open_store, project)
 
 
 @jobs_command.command("runs")
 @click.argument("name", required=False)
 @store_options.open_store
 @store_options.project()
-@shared_options.form(*FORMS)
-def runs(name: str | None, open_store: Store, project: str, form: str) -> None:
+@prints_to_stdout
+def runs(name: str | None, open_store: Store, project: str) -> Result:
     """List the latest runs of the project's jobs, or of the job NAME."""
     from rankgate.workspace.records.schedule.job_settings import list_runs
 
-    print_result(list_runs(open_store, project, name), form)
+    return list_runs(open_store, project, name)
 
 
 @jobs_command.command("run")
