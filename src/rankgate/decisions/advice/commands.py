@@ -225,7 +225,7 @@ _BUDGET = Parameter("budget", "int", "The most documents in a batch that people 
 @prints
 @_add_people_options
 @of_collection("baseline", "candidate")
-def settle_command(
+def next_command(
     collection: Collection,
     baseline: str,
     candidate: str,
