@@ -1,8 +1,4 @@
-"""The commands ``rankgate engines`` and ``rankgate snapshot``.
-
-``rankgate engines`` shows the kinds of engines, and takes a look at one. ``rankgate snapshot``
-takes an engine's results for every query, as a run.
-"""
+"""The commands ``rankgate engines`` and ``rankgate snapshot``."""
 
 from __future__ import annotations
 

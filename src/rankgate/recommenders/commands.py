@@ -1,9 +1,4 @@
-"""The commands of recommenders: ``split``, ``scorecard`` and ``rating-accuracy``.
-
-``rankgate split`` splits a log into training and test sets. ``rankgate scorecard`` shows
-accuracy, and further qualities of lists. ``rankgate rating-accuracy`` sets predicted ratings
-against those that users gave.
-"""
+"""The commands of recommenders: ``split``, ``scorecard`` and ``rating-accuracy``."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""The commands ``rankgate formats``, ``convert``, ``reanchor`` and ``validate``.
-
-``rankgate formats`` lists the formats, or shows the details of one. ``rankgate convert`` reads
-a file in one format and writes it in another. ``rankgate reanchor`` makes judgments of old
-documents for new versions of them. ``rankgate validate`` finds problems in files of judgments
-and runs.
-"""
+"""The commands ``rankgate formats``, ``convert``, ``reanchor`` and ``validate``."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The commands ``rankgate advise``, ``rankgate blindspots`` and ``rankgate next``.
-
-``rankgate advise`` recommends metrics and a gate policy. ``rankgate blindspots`` shows what
-the chosen metrics cannot see. ``rankgate next`` draws what people or a model judge next to
-settle a comparison.
-"""
+"""The commands ``rankgate advise``, ``rankgate blindspots`` and ``rankgate next``."""
 
 from __future__ import annotations
 
@@ -63,12 +58,14 @@ def _add_test_options(function: Command) -> Command:
         return function(*args, test=Test(margin=margin, level=1 - alpha, power=power), **options)
 
     share, loss = Range(0, 1, exclusive=True), Range(0, exclusive=True)
-    options = (
+    command: Command = with_test
+    for declared in (
         Parameter("power", "float", "The probability of a correct pass.", Test.power, range=share),
         Parameter("alpha", "float", "The probability of a false pass.", 0.05, range=share),
         Parameter("margin", "float", "The loss that the gate allows.", MARGIN, range=loss),
-    )
-    return functools.reduce(lambda made, declared: option(declared, section=TEST)(made), options, with_test)
+    ):
+        command = option(declared, section=TEST)(command)
+    return command
 
 
 @click.command("advise", cls=DefiningCommand, definitions={"Tasks": TASKS.items(), "Stages": STAGES.items()})

@@ -1,9 +1,4 @@
-"""The commands of gating: ``rankgate policy``, ``rankgate baseline`` and ``rankgate gate``.
-
-``rankgate policy`` shows every key of a gate's policy, and the demands of one policy.
-``rankgate baseline`` saves a system's results, so that a gate does not need the old engine.
-``rankgate gate`` decides: may the candidate replace the baseline?
-"""
+"""The commands of gating: ``rankgate policy``, ``rankgate baseline`` and ``rankgate gate``."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""The commands ``rankgate rank-similarity``, ``rankgate open`` and ``rankgate audit``.
-
-``rankgate rank-similarity`` measures the similarity of the rankings of runs.
-``rankgate open`` shows their lists side by side in the browser.
-``rankgate audit`` checks whether the numbers of a published table are possible.
-"""
+"""The commands ``rankgate rank-similarity``, ``rankgate open`` and ``rankgate audit``."""
 
 from __future__ import annotations
 

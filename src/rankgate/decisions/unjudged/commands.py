@@ -1,8 +1,4 @@
-"""The commands ``rankgate holes`` and ``rankgate total-error``.
-
-``rankgate holes`` shows what unjudged documents could change, and what to judge next.
-``rankgate total-error`` gives one interval for queries, judgments and engines.
-"""
+"""The commands ``rankgate holes`` and ``rankgate total-error``."""
 
 from __future__ import annotations
 

@@ -1,12 +1,4 @@
-"""The commands ``init``, ``skill``, ``config``, ``doctor``, ``plugins`` and ``completion``.
-
-- ``rankgate init``: write a folder to begin with.
-- ``rankgate skill``: instructions for coding agents.
-- ``rankgate config``: what commands take from the project's file.
-- ``rankgate doctor``: look at the installation and the project.
-- ``rankgate plugins``: list the plug-ins.
-- ``rankgate completion``: the script that completes words in a shell.
-"""
+"""The commands ``init``, ``skill``, ``config``, ``doctor``, ``plugins`` and ``completion``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The commands ``admit`` and ``admit-plan``.
-
-``rankgate admit`` checks whether a judge agrees with people well enough. ``rankgate admit-plan``
-plans the sample that people must judge to measure a judge's agreement.
-"""
+"""The commands ``admit`` and ``admit-plan``."""
 
 from __future__ import annotations
 

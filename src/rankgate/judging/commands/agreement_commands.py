@@ -1,9 +1,4 @@
-"""The commands ``agree``, ``resolve`` and ``gold``.
-
-- ``rankgate agree``: the agreement of raters, with alarms.
-- ``rankgate resolve``: judgments from the ratings of several raters.
-- ``rankgate gold``: gold labels, checked by raters who have not seen them.
-"""
+"""The commands ``agree``, ``resolve`` and ``gold``."""
 
 from __future__ import annotations
 

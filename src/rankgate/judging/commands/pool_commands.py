@@ -1,10 +1,4 @@
-"""The commands ``pool``, ``reusability``, ``sheet`` and ``collect``.
-
-- ``rankgate pool``: the documents to judge, from the lists of several systems.
-- ``rankgate reusability``: the loss of runs that are left out of the pool.
-- ``rankgate sheet``: create rating sheets from a pool.
-- ``rankgate collect``: the ratings in filled-in sheets.
-"""
+"""The commands ``pool``, ``reusability``, ``sheet`` and ``collect``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The command ``rate``: a person at the terminal, or a language model, rates a pool.
-
-Options make a language model the rater. At a terminal, `Keyboard` reads single key presses and
-distinguishes pasted text from keys, and a key loop rates pair after pair.
-"""
+"""The command ``rate``: a person at the terminal, or a language model, rates a pool."""
 
 from __future__ import annotations
 

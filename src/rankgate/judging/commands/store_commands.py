@@ -1,9 +1,4 @@
-"""The command ``store``, with ``store model``, ``store import`` and ``store export``.
-
-- ``rankgate store model``: language models as raters of a project, and their admission.
-- ``rankgate store import`` and ``export``: files of any format, ratings of single raters.
-- ``rankgate store``: make, check, back up and fill a store.
-"""
+"""The command ``store``, with ``store model``, ``store import`` and ``store export``."""
 
 from __future__ import annotations
 

@@ -279,7 +279,7 @@ class ModelQueue:
                     self._add_job(connection, rule, names, numbers[-1])
             except RankgateError as error:
                 problem = str(error)
-            details: dict[str, Json] = {"problem": problem} if problem else {}
+            details: dict[str, Any] = {"problem": problem} if problem else {}
             _AUTOMATIC.record(
                 connection, "model.automatic", ", ".join(names), project=rule.project, **details
             )

@@ -1,8 +1,4 @@
-"""The commands ``cwl_eval``, ``ndeval`` and ``gdeval`` of rankgate.
-
-``rankgate cwl_eval``, ``rankgate ndeval`` and ``rankgate gdeval`` each take the options of the
-tool of that name and print its output. Before the last two come the options that they share.
-"""
+"""The commands ``cwl_eval``, ``ndeval`` and ``gdeval`` of rankgate."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""The commands ``rankgate explain`` and ``rankgate reconcile``.
-
-``rankgate explain`` shows how one value was computed, document by document. ``rankgate
-reconcile`` scores the same data under all conventions, and shows what separates the numbers.
-"""
+"""The commands ``rankgate explain`` and ``rankgate reconcile``."""
 
 from __future__ import annotations
 

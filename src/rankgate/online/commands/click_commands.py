@@ -1,8 +1,4 @@
-"""Commands of ``rankgate online`` on clicks: judgments, simulation, replay, policies.
-
-``judgments``: grades from clicks. ``simulate``: clicks with a known truth.
-``replay``: a candidate ranking on logged clicks. ``ope``: the reward of another policy, estimated.
-"""
+"""Commands of ``rankgate online`` on clicks: judgments, simulation, replay, policies."""
 
 from __future__ import annotations
 

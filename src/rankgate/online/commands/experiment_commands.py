@@ -1,9 +1,4 @@
-"""Commands of ``rankgate online`` on experiments: plan, compare, agree.
-
-The options of experiments and of the tests of arms are shared by these commands. ``plan``: the
-duration of experiments. ``ab``: a comparison of the arms of an experiment. ``agreement``: a test if
-offline metrics predict online KPIs.
-"""
+"""Commands of ``rankgate online`` on experiments: plan, compare, agree."""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""Commands of ``rankgate online`` that read logs and report user behaviour.
-
-``ingest``: logs as one table of events. ``doctor``: faults of a log. ``kpi``: figures of user
-behaviour. ``weeks``: satisfaction over weeks. ``intents``: diversity of the clicks of different
-users. ``personalization``: the effect of personal lists by group of users. ``lists``: the shown
-lists as a run.
-"""
+"""Commands of ``rankgate online`` that read logs and report user behaviour."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -14,7 +14,7 @@ from rankgate.store.tables.people_tables import audit_log
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.core.value_types import Json, JsonObject
+    from rankgate.core.value_types import JsonObject
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Actor:
         subject: str = "",
         *,
         project: int | None = None,
-        **details: Json,
+        **details: Any,
     ) -> None:
         """Add an action to the audit log."""
         new_id(

@@ -1,11 +1,4 @@
-"""The commands ``record``, ``history``, ``attribute``, ``alerts`` and ``jobs``.
-
-- ``rankgate record``: keep results for the history.
-- ``rankgate history``: a recorded metric over time.
-- ``rankgate attribute``: system or judge?
-- ``rankgate alerts``: rules over the history, what they detected, and messages.
-- ``rankgate jobs``: evaluations, snapshots, KPIs and gates by the clock.
-"""
+"""The commands ``record``, ``history``, ``attribute``, ``alerts`` and ``jobs``."""
 
 from __future__ import annotations
 

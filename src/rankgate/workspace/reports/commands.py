@@ -1,8 +1,4 @@
-"""The commands ``plot`` and ``report``.
-
-``rankgate plot`` makes a picture of a result; ``rankgate report`` makes one page from runs or
-results.
-"""
+"""The commands ``plot`` and ``report``."""
 
 from __future__ import annotations
 

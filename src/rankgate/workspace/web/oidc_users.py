@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from rankgate.core.declare.toml_file import TomlFile
@@ -30,7 +30,7 @@ from rankgate.workspace.web.replies import RequestRefused
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.core.value_types import Json, JsonObject
+    from rankgate.core.value_types import JsonObject
     from rankgate.store.people.invitations import Invitation
     from rankgate.store.people.users import User
 
@@ -322,6 +322,6 @@ def _set_role(connection: Connection, user: User, project: str, role: str | None
 
 
 def _audit(
-    connection: Connection, user: User, action: str, *, project: int | None = None, **details: Json
+    connection: Connection, user: User, action: str, *, project: int | None = None, **details: Any
 ) -> None:
     Actor(user.name, user.id).record(connection, action, user.name, project=project, **details)

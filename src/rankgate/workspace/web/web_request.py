@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.core.errors import RankgateError
-    from rankgate.core.value_types import Json, JsonObject
+    from rankgate.core.value_types import JsonObject
     from rankgate.store.material.projects import Project
     from rankgate.store.people.sign_in import Session, Token
     from rankgate.store.people.users import User
@@ -153,7 +153,7 @@ class WebRequest:
         name, number = (user.name, user.id) if user else ("", None)
         return Actor(name, number, project.id if project else None, token.name if token else "")
 
-    def record(self, connection: Connection, action: str, subject: str = "", **details: Json) -> None:
+    def record(self, connection: Connection, action: str, subject: str = "", **details: Any) -> None:
         """Add to the audit log."""
         self.actor.record(connection, action, subject, **details)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hmac
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rankgate.core.errors import UsageError, require
@@ -40,7 +40,6 @@ from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.core.value_types import Json
     from rankgate.store.people.sign_in import Session, Token
     from rankgate.store.people.users import User
     from rankgate.workspace.web.oidc_provider import Provider
@@ -177,7 +176,7 @@ def begin_attempt(connection: Connection, name: str, address: str) -> int:
     return attempt
 
 
-def begin_session(request: WebRequest, connection: Connection, user: User, **details: Json) -> str:
+def begin_session(request: WebRequest, connection: Connection, user: User, **details: Any) -> str:
     """Begin a session, and end the current one; return the secret of the new one."""
     if request.who.session is not None:
         sessions.end_session(connection, request.who.session.id)
@@ -406,8 +405,8 @@ def oidc_callback(request: WebRequest) -> ActionReply:
             landing = landing_path(connection, user, pending_state["next"])
     except RequestRefused as refused:
         with request.store.write() as connection:
-            details = {"code": refused.code, "issuer": settings.issuer}
-            NOBODY.record(connection, "sign-in.failed", _claimed_email(claims), **details)
+            email = _claimed_email(claims)
+            NOBODY.record(connection, "sign-in.failed", email, code=refused.code, issuer=settings.issuer)
         raise
     cookies = {SESSION: secret, oidc_users.COOKIE: None}
     return ActionReply(landing, {"user": user.name}, cookies=cookies)
