@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import click
@@ -311,3 +312,22 @@ def print_summary(lines: Iterable[str]) -> None:
 def print_to_stderr(text: str) -> None:
     """Print a text for people on standard error, without commands to a build server."""
     click.echo(remove_server_commands(text), nl=False, err=True)
+
+
+def open_page(page: str) -> None:
+    """Write a page to a temporary file that only the user can read, and open it in the browser.
+
+    The address is printed, also for machines without a browser. Without a terminal nobody is there to
+    look, and no browser is opened.
+
+    Args:
+        page: HTML that loads nothing.
+    """
+    import webbrowser  # imported here: few commands show pages
+    from tempfile import NamedTemporaryFile
+
+    with NamedTemporaryFile("w", encoding="utf-8", prefix="rankgate-", suffix=".html", delete=False) as file:
+        file.write(page)
+    address = Path(file.name).as_uri()
+    is_open = sys.stderr.isatty() and webbrowser.open(address)
+    click.echo(f"page: {address}" + ("" if is_open else " (not opened; open it in a browser)"), err=True)

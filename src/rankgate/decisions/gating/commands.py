@@ -334,7 +334,7 @@ def gate_command(
         write_output(rendered(name), path)
     write_output(style_output(rendered(form, output_width(output)), form, output), output)
     if open_page:
-        load_name("rankgate.core.console.browser:open_page")(rendered("html"))
+        open_page(rendered("html"))
     if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})
     _send(result, services)

@@ -11,7 +11,7 @@ from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option, verb_options
 from rankgate.core.console.option_types import SectionedCommand
 from rankgate.core.console.shared_options import check_paths, input_paths, write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result, prints
+from rankgate.core.console.terminal_output import TerminalProgress, open_page, print_result, prints
 from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix
@@ -104,7 +104,6 @@ def open_command(collection: Collection, files: tuple[str, ...], output: str | N
     rankgate open old.run new.run
     rankgate open qrels.txt old.run new.run queries.tsv titles.jsonl -o lists.html
     """
-    from rankgate.core.console.browser import open_page
     from rankgate.decisions.reproduction.list_changes import lists_page
 
     check_paths(input_paths(), output)

@@ -20,8 +20,7 @@ from rankgate.data.column_map import map_columns
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import resample_raters
 from rankgate.judging.gold_check import check_gold, draw_gold
-from rankgate.judging.resolution.judgment_files import as_pool, origin_json, trec
-from rankgate.judging.resolution.resolve import resolve, rules
+from rankgate.judging.resolution.resolve import as_pool, origin_json, resolve, rules, trec
 from rankgate.measurement import metric_options, store_options
 
 if TYPE_CHECKING:
