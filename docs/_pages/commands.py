@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from _pages.words import MADE, code, prose, table, toctree
-from rankgate.core.console.option_types import DefiningCommand
+from rankgate.core.console.option_types import DefiningCommand, help_text
 from rankgate.interface.cli import COMMANDS
 from rankgate.interface.cli import rankgate as program
 
@@ -63,7 +63,7 @@ def _section(command: click.Command, name: str, parent: click.Context, level: st
         options = [param for param in command.params if isinstance(param, click.Option)]
         rows = [_option(option, context) for option in options if not option.hidden]
     usage_block = f"```text\n{' '.join(usage.split())}\n```\n"
-    parts = [f"{level} {path}\n", usage_block, _help(command.help or "")]
+    parts = [f"{level} {path}\n", usage_block, _help(help_text(command))]
     if rows:
         parts.append(table(("option", "says"), rows))
     parts.append(_help(command.epilog or ""))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
 import click
 
-from rankgate.core.console.option_types import DefiningCommand, FullHelpGroup, SectionedCommand, SectionOption
-from rankgate.core.console.shared_options import RenamedOption
+from rankgate.core.console.option_types import (
+    DefiningCommand,
+    FullHelpGroup,
+    RenamedOption,
+    SectionedCommand,
+    SectionOption,
+    help_text,
+)
 from rankgate.interface.cli import rankgate
 
 FILE = Path(__file__).parents[2] / "src/rankgate/interface/cli/commands.json"
@@ -25,7 +30,7 @@ _OPTION = {
     **_ARGUMENT,
     **dict.fromkeys(("help", "envvar", "show_default")),
     **dict.fromkeys(("required", "multiple", "is_flag"), False),
-    "section": None,
+    "section": "Options",
 }
 
 
@@ -46,7 +51,7 @@ def described(command: click.Command, context: click.Context) -> dict[str, Any]:
     kind = next(kind for kind in _CLASSES if isinstance(command, kind))
     description: dict[str, Any] = {
         "class": kind.__name__,
-        "help": cleandoc(command.help or ""),
+        "help": help_text(command),
         "params": [_parameter(param) for param in command.params],
     }
     if command.context_settings:

@@ -119,6 +119,10 @@ UPPER_NAMES.update(
     path_of_input="rankgate.data.formats.registry:without_format",
     judgments_of_log="rankgate.data.logs.log_judgments:judgments_of_log",
     paths_in_format="rankgate.data.formats.registry:in_format",
+    on_spark="rankgate.spark.backend_tables:on_spark",
+    record="rankgate.workspace.records.record:record_command_result",
+    score_ratings="rankgate.judging.resolution.rated_evaluation:score_ratings",
+    send_figures="rankgate.workspace.records.telemetry:send_figures",
     set_power="rankgate.decisions.advice.advice_inputs:set_power",
     write_report="rankgate.workspace.reports.report:write",
 )

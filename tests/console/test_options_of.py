@@ -8,7 +8,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.declared_options import own_options, verb_options
+from rankgate.core.console.option_types import help_text
+from rankgate.core.console.terminal_output import prints
 from rankgate.core.declare import Range
 
 if TYPE_CHECKING:
@@ -107,3 +109,61 @@ def test_the_help_is_that_of_the_docstring():
 def test_the_ends_of_an_exclusive_range_are_refused(value, is_refused):
     assert (chosen("--query", "q", "--level", value) == 2) == is_refused
     assert chosen("--query", "q", "--share", value) != 2
+
+
+@click.command()
+@own_options("path FILE -p", "names NAME --name", "count", "table_only", kinds={"count": click.INT})
+def own(
+    *, path: str | None = None, names: tuple[str, ...] = (), count: str = "2", table_only: bool = True
+) -> None:
+    """Do what the options say.
+
+    \b
+    own -p here
+    \f
+
+    Options:
+        path: where, see ``count``.
+        names: a name.
+        count: nDCG's cutoff.
+        table_only: only the table.
+    """
+    click.echo(repr((path, names, count, table_only)))
+
+
+def run_own(*words):
+    ended = CliRunner().invoke(own, words)
+    return eval(ended.output) if ended.exit_code == 0 else ended.exit_code  # noqa: S307
+
+
+def test_a_command_declares_its_own_options():
+    assert run_own() == (None, (), 2, True)
+    arguments = ("-p", "x", "--name", "a", "--name", "b", "--count", "3", "--no-table-only")
+    assert run_own(*arguments) == ("x", ("a", "b"), 3, False)
+    assert run_own("--count", "x") == 2
+    option_of = {option.name: option for option in own.params}
+    assert option_of["path"].help == "Where, see --count."
+    assert (option_of["path"].type.name, option_of["path"].opts) == ("path", ["-p", "--path"])
+    assert option_of["names"].help == "A name. May be given several times."
+    assert option_of["count"].help == "nDCG's cutoff."
+
+
+def test_the_help_of_a_command_ends_before_its_options():
+    assert help_text(own) == "Do what the options say.\n\n\b\nown -p here"
+    assert "Options:\n  path" not in CliRunner().invoke(own, ["--help"]).output
+
+
+@pytest.mark.parametrize("value", ["pass", "fail"])
+def test_a_command_exits_with_the_status_of_its_result(value):
+    from rankgate.judging.store.store_people import StoreListing
+
+    class Checked(StoreListing):
+        status = 0 if value == "pass" else 3
+
+    @click.command()
+    @prints
+    def check():
+        return Checked("here", "users", ({"name": "ann"},))
+
+    ended = CliRunner().invoke(check, ["--format", "csv"])
+    assert (ended.output.splitlines()[-1], ended.exit_code) == ("ann", Checked.status)

@@ -10,9 +10,9 @@ from cryptography.fernet import Fernet
 from pyotp import TOTP
 
 from rankgate.core.errors import UsageError
-from rankgate.judging.store import store_people
 from rankgate.store import backup
-from rankgate.store.people import one_time_secrets, second_factors, sign_in, users
+from rankgate.store.people import acts, one_time_secrets, second_factors, sign_in, users
+from rankgate.store.people.audit import COMMAND_LINE
 from rankgate.store.people.stored_secrets import KEY_VARIABLE
 from rankgate.store.rows import now
 from rankgate.store.store_integrity import check
@@ -144,12 +144,13 @@ def test_recovery_codes_work_once_and_only_hashes_are_stored(store, ann, factor)
 def test_the_command_line_removes_what_a_lost_device_holds(store, ann, factor):
     with store.write() as connection:
         sign_in.begin_session(connection, ann.id)
-    store_people.remove_second_factor(store, "ann")
+    with store.write() as connection:
+        acts.remove_second_factor(connection, COMMAND_LINE, "ann")
     with store.read() as connection:
         for table in (factors_table, recovery_codes, sessions):
             assert connection.execute(sa.select(table)).all() == [], table.name
-    with raises("no-second-factor"):
-        store_people.remove_second_factor(store, "ann")
+    with raises("no-second-factor"), store.write() as connection:
+        acts.remove_second_factor(connection, COMMAND_LINE, "ann")
     assert use(store, ann, factor[0], None) is None
 
 
@@ -185,6 +186,12 @@ def test_two_requests_at_the_same_moment_use_a_secret_once(store, ann):
     assert found.count(None) == 3
 
 
+def set_password(store):
+    hashed = sign_in.password_hash("correct horse battery")
+    with store.write() as connection:
+        acts.set_password(connection, COMMAND_LINE, "ann", hashed)
+
+
 @pytest.mark.parametrize("end", ["command", "disable", "remove"])
 def test_links_and_sessions_end_with_the_password(store, ann, end):
     with store.write() as connection:
@@ -195,7 +202,7 @@ def test_links_and_sessions_end_with_the_password(store, ann, end):
         pending, _ = one_time_secrets.issue(connection, ann.id, "sign-in", timedelta(hours=1))
         _, session = sign_in.begin_session(connection, ann.id)
     if end == "command":
-        store_people.set_password(store, "ann", "correct horse battery")
+        set_password(store)
     with store.write() as connection:
         if end == "disable":
             users.disable(connection, ann.id)
@@ -208,7 +215,7 @@ def test_links_and_sessions_end_with_the_password(store, ann, end):
 
 
 def test_a_new_password_leaves_the_second_factor(store, ann, factor):
-    store_people.set_password(store, "ann", "correct horse battery")
+    set_password(store)
     assert use(store, ann, factor[0], None) == "recovery code"
     with store.write() as connection:
         users.add(connection, "root", admin=True)

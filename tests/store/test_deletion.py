@@ -56,7 +56,7 @@ def fill(url, blobs):
         users.grant(connection, 1, user, "rater")
         sign_in.issue_token(connection, user, "t", project=1)
         invitations.invite(connection, project=1, role="rater")
-        audit.record(connection, audit.COMMAND_LINE, "batch.add", "first", project=1)
+        audit.COMMAND_LINE.record(connection, "batch.add", "first", project=1)
         other_project = projects.add(connection, "other")
         batch = batches.add_batch(connection, other_project.id, "first")
         pairs = pl.DataFrame({"query_id": ["q0", "q0"], "doc_id": ["d0", "d1"]})

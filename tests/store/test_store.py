@@ -54,7 +54,7 @@ def test_migrations_make_the_tables_that_the_code_knows(store):
 def test_facts_stay(shop, table, change):
     with shop.store.write() as connection:
         ratings.rate(connection, 1, shop.raters[0], rating_id="a", grade=1.0)
-        audit.record(connection, audit.COMMAND_LINE, "test", details={"a": 1})
+        audit.COMMAND_LINE.record(connection, "test", a=1)
     with pytest.raises(UsageError) as caught, shop.store.write() as connection:
         connection.exec_driver_sql(change.format(table))
     assert caught.value.code == "store-refused"

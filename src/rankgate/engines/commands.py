@@ -1,8 +1,4 @@
-"""The commands ``rankgate engines`` and ``rankgate snapshot``.
-
-``rankgate engines`` shows the kinds of engines, and takes a look at one. ``rankgate snapshot``
-takes an engine's results for every query, as a run.
-"""
+"""The commands ``rankgate engines`` and ``rankgate snapshot``."""
 
 from __future__ import annotations
 
@@ -12,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import ENGINE, FullHelpGroup
 from rankgate.core.console.terminal_output import (
     TerminalProgress,
     print_result,
     print_summary,
+    prints_to_stdout,
     with_figures_options,
 )
 from rankgate.core.errors import UsageError
@@ -30,6 +27,7 @@ from rankgate.engines.snapshots.snapshot_verb import snapshot
 from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.core.value_types import JsonObject
     from rankgate.engines.snapshots.snapshot import EngineComparison, Snapshot
 
@@ -55,15 +53,15 @@ def list_(form: str) -> None:
 
 @engines_command.command("show")
 @click.argument("kind", type=ENGINE)
-@shared_options.form(*FORMS)
-def show(kind: str, form: str) -> None:
+@prints_to_stdout
+def show(kind: str) -> Result:
     """Show the keys of the file of one KIND of engine."""
-    print_result(engines(kind), form)
+    return engines(kind)
 
 
 @engines_command.command("check")
 @click.argument("engine", type=click.Path(), metavar="ENGINE.toml")
-@click.option("--query", default="test", show_default=True, help="The query.")
+@verb_options(check_engine, "query")
 @shared_options.parameters("A parameter of the engine's request; may be given several times.")
 @shared_options.form(*FORMS)
 def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> None:
@@ -80,35 +78,28 @@ def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> No
 @click.command("snapshot")
 @click.argument("engine", type=click.Path(), metavar="ENGINE.toml")
 @click.argument("queries", type=click.Path())
-@click.option("-o", "--output", "target", metavar="RUN", type=click.Path(), help="The file of the run.")
+@own_options("target RUN -o --output")
 @shared_options.parameters("A parameter of the engine's request, as in k1=0.9; may be given several times.")
 @verb_options(snapshot, "depth N", "concurrency N", "rate", "arrival_rate", "again", "force", "to FORMAT")
-@click.option(
-    "--compare",
-    "baseline",
-    metavar="BASELINE.toml",
-    type=click.Path(),
-    help="Another engine that gets each query right before or after, so that latencies are compared under "
-    "the same load.",
-)
-@click.option("--baseline-output", metavar="RUN", type=click.Path(), help="The file of the baseline's run.")
+@own_options("baseline BASELINE.toml --compare", "baseline_output RUN", kinds={"baseline": click.Path()})
 @verb_options(compare_engines, "seed N")
 @shared_options.from_formats("queries queries")
 @store_options.in_project()
-@click.option("--save-as", metavar="NAME", help="Keep the run in the project under this name, without -o.")
+@own_options("save_as NAME")
 @with_figures_options
 @shared_options.form(*FORMS)
 def snapshot_command(
     engine: str,
     queries: str,
-    target: str | None,
+    *,
+    target: str | None = None,
     form: str,
-    baseline: str | None,
-    baseline_output: str | None,
+    baseline: str | None = None,
+    baseline_output: str | None = None,
     seed: int,
     store: str | None,
     project: str | None,
-    save_as: str | None,
+    save_as: str | None = None,
     **options_of_snapshot: Any,
 ) -> None:
     """Send every query to the engine of ENGINE.toml, and write its results as RUN.
@@ -126,6 +117,14 @@ def snapshot_command(
     rankgate snapshot engine.toml queries.tsv -o new.run --again
     rankgate snapshot --compare old.toml new.toml queries.tsv -o new.run --baseline-output old.run
     rankgate snapshot shop queries --project shop --save-as monday
+    \f
+
+    Options:
+        target: The file of the run.
+        baseline: Another engine that gets each query right before or after, so that latencies are
+            compared under the same load.
+        baseline_output: The file of the baseline's run.
+        save_as: Keep the run in the project under this name, without -o.
     """
     if project is not None:
         if target or baseline or queries != "queries":

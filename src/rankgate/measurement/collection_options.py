@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.core.console.declared_options import parse_labelled_numbers
+from rankgate.core.console.declared_options import option, parse_labelled_numbers
 from rankgate.core.console.option_types import COLLECTION, RUNS, SectionOption
 from rankgate.core.console.shared_options import from_formats
-from rankgate.core.declare.parameter import parse_docstring_section
+from rankgate.core.declare import Parameter
+from rankgate.core.declare.parameter import Kind, parse_docstring_section
 from rankgate.core.errors import InputError, RankgateError, UsageError
 from rankgate.data.collection import CANDIDATES, SELECTIONS, UNKNOWN, Collection, Items, Predicted
 from rankgate.data.collection_fields import field_kinds
@@ -70,19 +71,19 @@ def of_collection(
                 files = [options[name] for name in runs]
                 try:
                     if any(run_options.values()):
-                        _refuse_overwritten(run_options, options.get("output"))
+                        _refuse_overwritten(run_options, click.get_current_context().params.get("output"))
                         run_arguments = {name: options[name] for name in runs}
                         options |= _runs_with_options(collection, run_arguments, run_options, source)
                     return function(*args, collection=collection, **options)
                 except InputError as error:
                     raise _join_guess_errors(error, collection, files) from None
 
-        command = in_project(cls=SectionOption, section=COLLECTION)(with_collection)
+        command = in_project(COLLECTION)(with_collection)
         command = from_formats("judgments qrels", " ".join(("runs", *runs, *further)), flag=from_flag)(
             command
         )
-        for option in reversed((*_COLLECTION_OPTIONS, *_RUN_OPTIONS)):
-            command = option(command)
+        for add_option in reversed((*_COLLECTION_OPTIONS, *_RUN_OPTIONS)):
+            command = add_option(command)
         return command
 
     return decorate
@@ -290,11 +291,10 @@ def _by_system(flag: str, stated: dict[str, tuple[str, ...]], systems: Sequence[
 
 
 _FLAGS: Mapping[str, tuple[str, ...]] = {
-    "training": ("--training", "--train"),
-    "reference": ("--reference", "--obvious"),
+    "training": ("--training", "--train", "training"),
+    "reference": ("--reference", "--obvious", "reference"),
     "features": ("--feature", "features"),
     "candidates": ("--candidates", CANDIDATES),
-    "earlier": ("--earlier",),
     "repeats": ("--repeat", "--drawn", "repeats"),
 }
 """Flags, and the name of the parameter, where they are not those of the field."""
@@ -340,19 +340,17 @@ def _option(name: str, help_: str, *, is_flag: bool = False, section: str = COLL
     """The option for one field; a value that is not a column or a pair is the path of a file."""
     is_multiple = name in _REPEATED_OPTIONS
     metavar = _METAVARS.get(name)
+    is_choice, default = name == "selection", () if is_multiple else False if is_flag else None
+    choices = SELECTIONS if is_choice else ()
     of_file = metavar is None or "FILE" in metavar or "QRELS" in metavar or metavar == "RUN"
-    attributes: dict[str, Any] = {"is_flag": True} if is_flag else {"metavar": metavar or "FILE"}
-    if name == "selection":
-        attributes = {"type": click.Choice(SELECTIONS)}
-    elif of_file and not is_flag:
-        attributes["type"] = click.Path()
-    return click.option(
-        *_FLAGS.get(name, ("--" + name.replace("_", "-"),)),
-        cls=SectionOption,
-        section=section,
+    kind: Kind = "choice" if is_choice else "bool" if is_flag else "path" if of_file else "text"
+    *flags, argument = _FLAGS.get(name, (name,))
+    return option(
+        Parameter(argument, kind, help_, default, choices=choices),
+        *flags,
+        metavar=None if is_choice or is_flag else metavar or "FILE",
         multiple=is_multiple,
-        help=help_.replace("`", "") + " May be given several times." * is_multiple,
-        **attributes,
+        section=section,
     )
 
 
@@ -372,8 +370,8 @@ def _names(options: Iterable[Decorator]) -> tuple[str, ...]:
 
     def nothing() -> None: ...
 
-    for option in options:
-        option(nothing)
+    for add_option in options:
+        add_option(nothing)
     return tuple(param.name for param in nothing.__click_params__)  # type: ignore[attr-defined]
 
 

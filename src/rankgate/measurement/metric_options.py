@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console.declared_options import option
-from rankgate.core.console.option_types import CONVENTION, METRIC
-from rankgate.core.console.shared_options import RenamedOption
+from rankgate.core.console.option_types import CONVENTION, METRIC, RenamedOption
 from rankgate.core.declare import Parameter, declared_parameter
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.presets import chosen_convention
@@ -48,7 +47,9 @@ def verb_parameter(verb: Command, name: str, *, reads_files: bool = True) -> Par
     return replace(shared, default=declared.default, required=declared.required)
 
 
-def metrics_option(help_text: str, default: tuple[str, ...] = (), *, shown: bool = False) -> Decorator:
+def metrics_option(
+    help_text: str, default: tuple[str, ...] = (), *, shown: bool = False, kind: Any = METRIC
+) -> Decorator:
     """``-m``, which may be given several times, with the command's own help."""
     return click.option(
         "-m",
@@ -58,7 +59,7 @@ def metrics_option(help_text: str, default: tuple[str, ...] = (), *, shown: bool
         metavar="METRIC",
         default=default,
         show_default=shown,
-        type=METRIC,
+        type=kind,
         help=help_text,
     )
 
@@ -79,6 +80,14 @@ override = click.option(
 )
 
 
+_METRICS_FILE = Parameter(
+    "metrics_from",
+    "path",
+    "Load metrics that FILE.py declares with @rankgate.metric. This runs the file: name only one that you "
+    "trust.",
+)
+
+
 def metrics_from(function: Command) -> Command:
     """``--metrics-from``: metrics of this file can be named while the command runs."""
 
@@ -94,14 +103,7 @@ def metrics_from(function: Command) -> Command:
             click.get_current_context().with_resource(using(*metrics))
         return function(*args, **options)
 
-    file_option = click.option(
-        "--metrics-from",
-        metavar="FILE.py",
-        type=click.Path(),
-        help="Load metrics that FILE.py declares with @rankgate.metric. This runs the file: name only one "
-        "that you trust.",
-    )
-    return file_option(with_metrics)
+    return option(_METRICS_FILE, metavar="FILE.py")(with_metrics)
 
 
 def convention(function: Command) -> Command:
@@ -112,12 +114,5 @@ def convention(function: Command) -> Command:
         used_convention = chosen_convention(convention, overrides)
         return function(*args, convention=used_convention, **options)
 
-    convention_option = click.option(
-        "--convention",
-        metavar="NAME",
-        default=_OWN_CONVENTION.default,
-        show_default=True,
-        type=CONVENTION,
-        help=f"{_OWN_CONVENTION.help}.",
-    )
-    return convention_option(override(with_convention))
+    declared = replace(_OWN_CONVENTION, help=f"{_OWN_CONVENTION.help}.")
+    return option(declared, metavar="NAME", kind=CONVENTION)(override(with_convention))

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from rankgate.core.console.declared_options import option
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,19 +26,43 @@ VARIABLE = "RANKGATE_STORE"
 
 def store(function: Command) -> Command:
     """``--store`` for commands that use a store; by default an environment variable gives it."""
-    option = click.option(
-        "--store",
+    declared = Parameter(
         "store",
-        metavar="URL",
         help="The store: sqlite:///judging.db, postgresql://USER@HOST/DATABASE, or the path of a SQLite "
         f"file. Without it the environment variable {VARIABLE} names it.",
     )
-    return option(refuse_secret(function))
+    return option(declared, metavar="URL")(refuse_secret(function))
+
+
+def open_store(function: Command) -> Command:
+    """``--store``; the command gets the open store, as ``open_store``."""
+
+    @functools.wraps(function)
+    def with_store(*args: Any, store: str | None, **options: Any) -> object:
+        from rankgate.store.store import Store
+
+        with Store.open(store) as open_store:
+            return function(*args, open_store=open_store, **options)
+
+    return store(with_store)
 
 
 def project(*, required: bool = True) -> Decorator:
     """``--project`` for commands that use a store."""
-    return click.option("--project", required=required, metavar="NAME", help="The project in the store.")
+    return option(Parameter("project", help="The project in the store.", required=required), metavar="NAME")
+
+
+def open_project(function: Command) -> Command:
+    """``--store`` and ``--project``; the command gets the open project, as ``stored_project``."""
+
+    @functools.wraps(function)
+    def with_project(*args: Any, store: str | None, project: str, **options: Any) -> object:
+        from rankgate.store.stored_project import StoredProject
+
+        with StoredProject.open(store, project) as stored_project:
+            return function(*args, stored_project=stored_project, **options)
+
+    return store(project()(with_project))
 
 
 def instead_of_files(**kinds: str) -> Decorator:
@@ -68,28 +94,21 @@ def instead_of_files(**kinds: str) -> Decorator:
     return decorate
 
 
-def in_project(**attributes: Any) -> Decorator:
-    """``--store`` and ``--project`` for commands that otherwise read files.
+_STORE_OF_PROJECT = Parameter(
+    "store",
+    help="The store of --project: sqlite:///judging.db, or a server such as https://judging.example.org with "
+    f"the token in RANKGATE_TOKEN; without it the environment variable {VARIABLE} names it.",
+)
+_OPTIONAL_PROJECT = Parameter(
+    "project", help="Read and write a project of a store instead of files: arguments are its names."
+)
 
-    Args:
-        attributes: further attributes of the options, such as their section of the help.
-    """
-    store_option = click.option(
-        "--store",
-        "store",
-        metavar="URL",
-        help="The store of --project: sqlite:///judging.db, or a server such as https://judging.example.org "
-        "with the token in RANKGATE_TOKEN; without it the environment variable "
-        f"{VARIABLE} names it.",
-        **attributes,
-    )
-    inside = click.option(
-        "--project",
-        metavar="NAME",
-        help="Read and write a project of a store instead of files: arguments are its names.",
-        **attributes,
-    )
-    return lambda function: store_option(inside(refuse_secret(function)))
+
+def in_project(section: str = "Options") -> Decorator:
+    """``--store`` and ``--project`` for commands that otherwise read files."""
+    store_option = option(_STORE_OF_PROJECT, metavar="URL", section=section)
+    project_option = option(_OPTIONAL_PROJECT, metavar="NAME", section=section)
+    return lambda function: store_option(project_option(refuse_secret(function)))
 
 
 @contextmanager
@@ -142,7 +161,7 @@ def save_as(help_text: str) -> Decorator:
                 raise UsageError(problem, code="missing-input")
             return function(*args, save_as=save_as, **options)
 
-        return click.option("--save-as", metavar="NAME", help=help_text)(checked)
+        return option(Parameter("save_as", help=help_text), metavar="NAME")(checked)
 
     return decorate
 

@@ -1,9 +1,4 @@
-"""The commands of recommenders: ``split``, ``scorecard`` and ``rating-accuracy``.
-
-``rankgate split`` splits a log into training and test sets. ``rankgate scorecard`` shows
-accuracy, and further qualities of lists. ``rankgate rating-accuracy`` sets predicted ratings
-against those that users gave.
-"""
+"""The commands of recommenders: ``split``, ``scorecard`` and ``rating-accuracy``."""
 
 from __future__ import annotations
 
@@ -13,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import RATING_METRIC, DefiningCommand, SectionedCommand
+from rankgate.core.console.declared_options import own_options, value_options, verb_options
+from rankgate.core.console.option_types import RATING_METRIC, WRITABLE, DefiningCommand, SectionedCommand
 from rankgate.core.console.shared_options import backend_options
 from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_figures_options
 from rankgate.core.present.write_results import FORMS
@@ -66,24 +61,12 @@ if TYPE_CHECKING:
 @verb_options(split, "columns OURS=THEIRS --columns")
 @shared_options.from_option
 @verb_options(split, "time_unit", "equal_rows", choices={"time_unit": UNITS})
-@click.option(
-    "--into",
-    metavar="FOLDER",
-    type=click.Path(writable=True),
-    help="Write the training set, test set and judgments into this folder.",
-)
-@click.option(
-    "--to",
-    type=click.Choice(SUFFIXES),
-    default="csv",
-    show_default=True,
-    help="The file format of these files.",
-)
+@own_options("into FOLDER", "to", choices={"to": SUFFIXES}, kinds={"into": WRITABLE})
 @shared_options.form(*FORMS)
 @shared_options.output
 @backend_options
 def split_command(
-    log: str, *, into: str | None, to: str, form: str, output: str | None, **options: Any
+    log: str, *, into: str | None = None, to: str = "csv", form: str, output: str | None, **options: Any
 ) -> None:
     """Split LOG into training and test sets; check for leakage.
 
@@ -97,6 +80,11 @@ def split_command(
     rankgate split ratings.csv --way cold-users --fold-in 0.8 --into parts
     rankgate split ratings.csv --way sessions --target last --candidates all --into parts
     rankgate split train.csv --test test.csv
+    \f
+
+    Options:
+        into: Write the training set, test set and judgments into this folder.
+        to: The file format of these files.
     """
     result: Split
     result, names = split_into(log, folder=into, to=to, **options)
@@ -143,15 +131,10 @@ def scorecard_command(
 @click.command("rating-accuracy", cls=SectionedCommand)
 @shared_options.qrels
 @shared_options.run
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    default=DEFAULT,
-    metavar="METRIC",
-    type=RATING_METRIC,
-    help=f"One of {', '.join(RATING_METRICS)}; may be given several times. Without it: {', '.join(DEFAULT)}.",
+@metric_options.metrics_option(
+    f"One of {', '.join(RATING_METRICS)}; may be given several times. Without it: {', '.join(DEFAULT)}.",
+    DEFAULT,
+    kind=RATING_METRIC,
 )
 @shared_options.form(*FORMS)
 @shared_options.output

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from rankgate.core.console.option_types import BY_METAVAR, AliasedChoice, SectionOption
-from rankgate.core.declare import Registry, declared_parameter, fields_of
+from rankgate.core.declare import Parameter, Registry, declared_parameter, fields_of
 from rankgate.core.errors import UsageError
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command, Decorator
-    from rankgate.core.declare import Parameter
 
 
 T = TypeVar("T")
@@ -93,15 +92,6 @@ def _split_pair(word: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-label = click.option(
-    "--label",
-    "labels",
-    multiple=True,
-    metavar="GRADE=NAME",
-    help="The name of a grade, as in 3=Exact; may be given several times.",
-)
-
-
 def parse_labels(texts: tuple[str, ...]) -> dict[float, str]:
     """The names of grades, by grade.
 
@@ -121,6 +111,7 @@ def _parse_label(text: str) -> tuple[float, str]:
 
 _REPEATED = " May be given several times."
 _QUOTED_NAME = re.compile(r"``(\w+)``")
+_SHORT = len("-k")
 
 
 def option(
@@ -130,34 +121,42 @@ def option(
     multiple: bool = False,
     aliases: Mapping[str, str] = MappingProxyType({}),
     section: str = "Options",
+    kind: Any = None,
 ) -> Decorator:
     """Return the option that a parameter declares, in a section of the help.
 
-    An alias stands for one of the parameter's choices.
+    An alias stands for one of the parameter's choices; a kind of click takes the place of its type.
     """
     name = declared.name
     long_flag, is_flag = _flag_name(name), declared.kind == "bool"
     if is_flag and declared.default:
         long_flag += f"/--no-{long_flag.removeprefix('--')}"
+    is_repeated = multiple and "given several times" not in declared.help
     return click.option(
         *flags,
-        *([] if any(flag.startswith("--") for flag in flags) else [long_flag]),
+        *([] if any(len(flag) > _SHORT for flag in flags) else [long_flag]),
         name,
-        type=AliasedChoice(declared.choices, aliases) if aliases else _click_type(declared, metavar),
-        **({} if declared.required else {"default": declared.default}),
-        show_default=bool(declared.default) if is_flag else declared.default not in (None, "", ()),
+        type=kind
+        or (AliasedChoice(declared.choices, aliases) if aliases else _click_type(declared, metavar)),
+        **({} if declared.required or declared.default == () else {"default": declared.default}),
+        show_default=(declared.default not in (None, "", ()) and declared.default is not False) or None,
         required=declared.required,
-        is_flag=is_flag,
+        # with False, click reads the other words too while a shell completes a value that is required
+        is_flag=is_flag or (False if declared.required else None),
         metavar=metavar,
         multiple=multiple,
-        help=f"{declared.sentence}{_REPEATED * multiple}",
+        help=f"{declared.sentence}{_REPEATED * is_repeated}",
         cls=SectionOption,
         section=section,
     )
 
 
 def verb_options(
-    verb: Command, *names: str, choices: Mapping[str, Iterable[str]] | None = None, section: str = "Options"
+    verb: Command,
+    *names: str,
+    choices: Mapping[str, Iterable[str]] = MappingProxyType({}),
+    kinds: Mapping[str, Any] = MappingProxyType({}),
+    section: str = "Options",
 ) -> Decorator:
     """Return a decorator with options that the parameters of a verb declare.
 
@@ -169,6 +168,7 @@ def verb_options(
         names: its parameters in the order of the help; words after a name are the metavariable and
             further flags, as in ``"metric METRIC -m"``.
         choices: the allowed texts, where the annotation does not give them; a registry has aliases.
+        kinds: click's types of parameters that annotations do not give, such as a folder.
         section: the heading of the help under which they stand.
     """
     signature = inspect.signature(verb).parameters
@@ -185,9 +185,9 @@ def verb_options(
                 content = "file" if declared.content == "path" else declared.content
                 metavar = metavar or content.upper()
                 declared = replace(declared, kind="path")
-            elif choices and name in choices:
+            elif name in choices:
                 declared = replace(declared, kind="choice", choices=tuple(choices[name]))
-            registry = choices.get(name) if choices else None
+            registry = choices.get(name)
             aliases = registry.aliases if isinstance(registry, Registry) else {}
             kind = str(signature[name].annotation)
             is_mapping = kind.startswith("Mapping[") and "Path" not in kind  # else the table's file
@@ -196,12 +196,21 @@ def verb_options(
                 declared = replace(declared, default=())
                 value_type = float if "float" in kind else str
                 function = _with_pairs(function, declared.name, value_type)
-            function = option(
-                declared, *flags, metavar=metavar, multiple=is_repeatable, aliases=aliases, section=section
-            )(function)
+            attributes: dict[str, Any] = {"aliases": aliases, "section": section, "kind": kinds.get(name)}
+            function = option(declared, *flags, metavar=metavar, multiple=is_repeatable, **attributes)(
+                function
+            )
         return function
 
     return decorate
+
+
+def own_options(*names: str, **attributes: Any) -> Decorator:
+    """Return a decorator with options that the command's own parameters declare, as in `verb_options`.
+
+    In its docstring the section ``Options`` follows a form feed, which ends the help.
+    """
+    return lambda function: verb_options(inspect.unwrap(function), *names, **attributes)(function)
 
 
 def _with_pairs(function: Command, name: str, read_value: Callable[[str], Any]) -> Command:
@@ -228,8 +237,7 @@ def value_options(
     kind: type[Any],
     *fields: str,
     also: Mapping[str, str] = MappingProxyType({}),
-    choices: Mapping[str, Iterable[str]] | None = None,
-    section: str = "Options",
+    **attributes: Any,
 ) -> Decorator:
     """Return a decorator with options of a value's fields; the command gets the value.
 
@@ -240,8 +248,7 @@ def value_options(
         kind: the value's class.
         fields: its fields that are options, in the words of `verb_options`; all by default.
         also: the argument of the command that holds each field, declared above this decorator.
-        choices: as of `verb_options`.
-        section: as of `verb_options`.
+        attributes: as of `verb_options`.
     """
     declared = fields_of(kind)
     fields = fields or tuple(declared)
@@ -256,7 +263,7 @@ def value_options(
             set_values = {field: value for field, value in values.items() if value is not None}
             return function(*args, **{name: None if is_missing else kind(**set_values)}, **options)
 
-        return verb_options(kind, *fields, choices=choices, section=section)(collect)
+        return verb_options(kind, *fields, **attributes)(collect)
 
     return decorate
 
@@ -275,3 +282,11 @@ def _click_type(declared: Parameter, metavar: str | None) -> Any:
         return click.FloatRange(low, high, low_open, high_open) if has_bounds else click.FLOAT
     simple_types = {"bool": click.BOOL, "path": click.Path()}
     return simple_types.get(declared.kind) or BY_METAVAR.get(metavar or "", click.STRING)
+
+
+label = option(
+    Parameter("labels", help="The name of a grade, as in 3=Exact; may be given several times.", default=()),
+    "--label",
+    metavar="GRADE=NAME",
+    multiple=True,
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -105,6 +106,9 @@ SYSTEM_OR_FILE = NameOrPathType("systems")
 BASELINE_OR_FILE = NameOrPathType("baselines_and_systems")
 """A run or a saved baseline; with ``--scores`` a system in its tables."""
 
+WRITABLE = click.Path(writable=True)
+"""A file that the command writes."""
+
 BY_METAVAR = {
     "METRIC": METRIC,
     "KPI": KPI,
@@ -113,6 +117,7 @@ BY_METAVAR = {
     "ID": QUERY_ID,
     "TAG": TAG,
     "SYSTEM": SYSTEM,
+    **dict.fromkeys(("FILE", "QRELS", "RUN"), click.Path()),
 }
 """The types of options that take any text, by what the help calls their value."""
 
@@ -130,6 +135,15 @@ class SectionOption(click.Option):
     def __init__(self, *declarations: Any, section: str, **attributes: Any) -> None:
         super().__init__(*declarations, **attributes)
         self.section = section
+
+
+class RenamedOption(click.Option):
+    """An option that was called ``--set``, which is accepted but not listed in the help."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Add the option under both names."""
+        super().add_to_parser(parser, ctx)
+        parser.add_option(obj=self, opts=["--set"], dest=self.name, action="append")
 
 
 _ITEMS = "Options of items and users"
@@ -235,6 +249,11 @@ class FullHelpGroup(click.Group):
             formatter.write_dl(
                 [(name, short_help(command)) for name, command in commands if command is not None]
             )
+
+
+def help_text(command: click.Command) -> str:
+    """The help of a command as it is shown: without what follows a form feed."""
+    return inspect.cleandoc((command.help or "").partition("\f")[0]).rstrip()
 
 
 def short_help(command: click.Command) -> str:

@@ -1,65 +1,29 @@
-"""Arguments and options that commands share: inputs, outputs, backends, hooks, repetition.
+"""Arguments and options that commands share: inputs, outputs, backends, repetition.
 
 A name means the same in all commands. Options of metrics and conventions are in
 `rankgate.measurement.metric_options`, those of a store in
 `rankgate.measurement.store_options`.
-
-Hooks are functions that the program adds to commands from packages above theirs. A package
-never imports one above it. If a command can do more with such a package, it requests a hook
-by name; ``cli`` puts the hook's function into click's context.
-
-The module also declares inputs and outputs of commands (standard input once, and never a partial
-file), the shared options, and ``--backend`` and ``--master``, by which a command runs its verb on a
-cluster instead of this machine.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from rankgate.core.console.option_types import COLLECTION, FORMAT, OUTPUT, SectionOption
+from rankgate.core.console.declared_options import option, parse_labelled_numbers
+from rankgate.core.console.option_types import COLLECTION, OUTPUT, RenamedOption
+from rankgate.core.declare import Parameter, Range
 from rankgate.core.errors import UsageError
-from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import suffix_of
 from rankgate.core.present.lazy_names import load_upper
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command, Decorator
-
-
-@dataclass(frozen=True)
-class Hooks:
-    """Functions as ``module:function``, imported when they are called.
-
-    Attributes:
-        score_ratings: for ``eval``: scores runs by the ratings of single raters, as a tool does;
-            None where the input holds judgments.
-        on_spark: for ``--backend spark``: a session, with tables on Spark for a command's files.
-        record: for ``--record``: records a result with the parameters of its command.
-        telemetry: for ``--also otlp=SERVICE``: sends the figures of a result.
-    """
-
-    score_ratings: str
-    on_spark: str
-    record: str
-    telemetry: str
-
-
-def find_hook(name: str) -> Callable[..., Any]:
-    """The function of a hook; one that returns None in a command outside of the program."""
-    hooks = click.get_current_context().find_object(Hooks)
-    if hooks is None:
-        return lambda *_, **__: None
-    from rankgate.core.present.lazy_names import load_name
-
-    function: Callable[..., Any] = load_name(getattr(hooks, name))
-    return function
 
 
 _CHUNK_SIZE = 1 << 15
@@ -128,15 +92,6 @@ def write_output(text: str | bytes, output: str | None = None) -> None:
     save_file(str(output), text)
 
 
-class RenamedOption(click.Option):
-    """An option that was called ``--set``, which is accepted but not listed in the help."""
-
-    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
-        """Add the option under both names."""
-        super().add_to_parser(parser, ctx)
-        parser.add_option(obj=self, opts=["--set"], dest=self.name, action="append")
-
-
 qrels = click.argument("qrels", type=click.Path())
 runs = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
 run = click.argument("run", type=click.Path())
@@ -149,20 +104,15 @@ def parameters(help_text: str) -> Decorator:
     )
 
 
-seed = click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The seed of the random numbers."
-)
+seed = option(Parameter("seed", "int", "The seed of the random numbers.", 0, range=Range(0)))
 SCALE_HELP = (
     "The rating scale: binary, graded (0 to 3), detail (1 to 10), a range such as 0..4, or a list such as "
     "0,1,10,100."
 )
-scale = click.option("--scale", metavar="SCALE", help=SCALE_HELP)
-from_option = click.option(
-    "--from",
-    "from_",
+scale = option(Parameter("scale", help=SCALE_HELP), metavar="SCALE")
+from_option = option(
+    Parameter("from_", help="The format of the input; detected without it (see rankgate formats)."),
     metavar="FORMAT",
-    type=FORMAT,
-    help="The format of the input; detected without it (see rankgate formats).",
 )
 
 
@@ -197,14 +147,11 @@ def from_formats(*inputs: str, flag: str = "--from") -> Decorator:
                 values |= load_upper("paths_in_format")(from_format, paths)
             return function(*args, **values)
 
-        return click.option(
-            flag,
-            "from_format",
-            metavar="FORMAT",
-            type=FORMAT,
-            help=f"The format of the {contents}{restriction}; detected without it (see rankgate formats). "
-            "FORMAT:PATH names that of one file.",
-        )(with_formats)
+        help_ = (
+            f"The format of the {contents}{restriction}; detected without it (see rankgate formats). "
+            "FORMAT:PATH names that of one file."
+        )
+        return option(Parameter("from_format", help=help_), flag, metavar="FORMAT")(with_formats)
 
     return decorate
 
@@ -214,36 +161,30 @@ def table_columns(function: Command) -> Command:
 
     @functools.wraps(function)
     def read(*args: Any, grades: tuple[str, ...], **options: Any) -> object:
-        from rankgate.core.console.declared_options import parse_labelled_numbers
-
         return function(*args, grades=parse_labelled_numbers(grades, "--grades"), **options)
 
-    labels = click.option(
-        "--grades",
-        cls=SectionOption,
-        section=COLLECTION,
-        multiple=True,
-        metavar="LABEL=GRADE,...",
-        help="The grade of each label, where judgments hold labels, as in Exact=3,Partial=1. May be given "
-        "several times.",
+    labels = Parameter(
+        "grades",
+        help="The grade of each label, where judgments hold labels, as in Exact=3,Partial=1.",
+        default=(),
     )
-    columns = click.option(
-        "--columns",
-        cls=SectionOption,
-        section=COLLECTION,
-        metavar="NAME=COLUMN,...",
+    columns = Parameter(
+        "columns",
         help="The columns of files that have no usual name, as in "
         "query=search_term,doc=sku,grade=final_rating; grades of several raters side by side are "
         "grade=ann+bob or grade=rater_*.",
     )
-    return columns(labels(read))
+    with_labels = option(labels, metavar="LABEL=GRADE,...", multiple=True, section=COLLECTION)(read)
+    return option(columns, metavar="NAME=COLUMN,...", section=COLLECTION)(with_labels)
 
 
-as_kind = click.option(
-    "--as",
-    "as_",
-    type=click.Choice(["qrels", "run"]),
-    help="Read the input as judgments or as a run, if it could be either.",
+as_kind = option(
+    Parameter(
+        "as_",
+        "choice",
+        "Read the input as judgments or as a run, if it could be either.",
+        choices=("qrels", "run"),
+    )
 )
 
 
@@ -255,16 +196,8 @@ def output(function: Command) -> Command:
         check_paths(input_paths(), output)
         return function(*args, output=output, **options)
 
-    output_option = click.option(
-        "-o",
-        "--output",
-        metavar="FILE",
-        type=click.Path(),
-        help="Write to FILE instead of standard output; a failed write leaves no partial file.",
-        cls=SectionOption,
-        section=OUTPUT,
-    )
-    return output_option(checked)
+    help_ = "Write to FILE instead of standard output; a failed write leaves no partial file."
+    return option(Parameter("output", help=help_), "-o", metavar="FILE", section=OUTPUT)(checked)
 
 
 def form(*forms: str) -> Decorator:
@@ -276,16 +209,8 @@ def form(*forms: str) -> Decorator:
     def decorated(function: Command) -> Command:
         option_names = {option.name for option in getattr(function, "__click_params__", ())}
         by_suffix = "; by default inferred from the suffix of FILE"
-        format_option = click.option(
-            "--format",
-            "form",
-            type=click.Choice(forms),
-            default=forms[0],
-            show_default=True,
-            help=f"The output format{by_suffix if option_names & {'output', 'target'} else ''}.",
-            cls=SectionOption,
-            section=OUTPUT,
-        )
+        help_ = f"The output format{by_suffix if option_names & {'output', 'target'} else ''}."
+        declared = Parameter("form", "choice", help_, forms[0], choices=forms)
 
         @functools.wraps(function)
         def with_options(*args: Any, form: str, **options: Any) -> object:
@@ -297,12 +222,23 @@ def form(*forms: str) -> Decorator:
                 form = find_form(output_path, forms, ", or give --format")
             return function(*args, form=form, **options)
 
-        return format_option(with_options)
+        return option(declared, "--format", section=OUTPUT)(with_options)
 
     return decorated
 
 
-BACKENDS = ("local", "spark")
+_BACKEND = Parameter(
+    "backend",
+    "choice",
+    "Run on this machine, or on Apache Spark (needs Java and rankgate[spark]).",
+    "local",
+    choices=("local", "spark"),
+)
+_MASTER = Parameter(
+    "master",
+    help="The Spark master, such as local[4] or spark://host:7077; by default that of spark-submit, or all "
+    "cores of this machine.",
+)
 
 
 def backend_options(function: Command) -> Command:
@@ -315,27 +251,14 @@ def backend_options(function: Command) -> Command:
     @functools.wraps(function)
     def with_options(*args: Any, backend: str, master: str | None, **options: Any) -> object:
         if backend == "spark":
-            with find_hook("on_spark")(master, options) as tables:
+            with load_upper("on_spark")(master, options) as tables:
                 return function(*args, **tables)
         if master is not None:
             problem = "--master needs --backend spark; give both or neither."
             raise UsageError(problem, code="unused-option")
         return function(*args, **options)
 
-    backend_option = click.option(
-        "--backend",
-        type=click.Choice(BACKENDS),
-        default="local",
-        show_default=True,
-        help="Run on this machine, or on Apache Spark (needs Java and rankgate[spark]).",
-    )
-    master_option = click.option(
-        "--master",
-        metavar="URL",
-        help="The Spark master, such as local[4] or spark://host:7077; by default that of spark-submit, or "
-        "all cores of this machine.",
-    )
-    return backend_option(master_option(with_options))
+    return option(_BACKEND)(option(_MASTER, metavar="URL")(with_options))
 
 
 _OMITTED_OPTIONS = ("form", "output")

@@ -10,15 +10,20 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from rankgate.core.console.shared_options import find_hook, write_output
+from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import option
+from rankgate.core.console.shared_options import write_output
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError, replace_controls
 from rankgate.core.present.document_model import make_printable
+from rankgate.core.present.lazy_names import load_upper
 from rankgate.core.present.text_tables import WIDTH, wrap_line
-from rankgate.core.present.write_results import render_result
+from rankgate.core.present.write_results import FORMS, render_result
 from rankgate.core.progress import progress
 
 if TYPE_CHECKING:
@@ -171,6 +176,13 @@ def format_time_left(seconds: float, steps_done: int, total: int) -> str:
 
 
 _RECORD_KEY = "rankgate.record"
+_RECORD = Parameter(
+    "record",
+    "bool",
+    "Record the result for rankgate history, in the folder RANKGATE_HISTORY, or in the RANKGATE_PROJECT of "
+    "RANKGATE_STORE.",
+    default=False,
+)
 
 
 def with_record_option(function: Command) -> Command:
@@ -181,16 +193,17 @@ def with_record_option(function: Command) -> Command:
         click.get_current_context().meta[_RECORD_KEY] = record
         return function(*args, **options)
 
-    record_option = click.option(
-        "--record",
-        is_flag=True,
-        help="Record the result for rankgate history, in the folder RANKGATE_HISTORY, or in the "
-        "RANKGATE_PROJECT of RANKGATE_STORE.",
-    )
-    return record_option(noted)
+    return option(_RECORD)(noted)
 
 
 _SERVICES_KEY = "rankgate-services"
+_ALSO = Parameter(
+    "also",
+    "texts",
+    "Send the figures, without queries and documents, as OpenTelemetry metrics of this service to "
+    "OTEL_EXPORTER_OTLP_ENDPOINT.",
+    (),
+)
 
 
 def with_figures_options(function: Command) -> Command:
@@ -201,14 +214,7 @@ def with_figures_options(function: Command) -> Command:
         click.get_current_context().meta[_SERVICES_KEY] = [_read_service(text) for text in also]
         return function(*args, **options)
 
-    also_option = click.option(
-        "--also",
-        multiple=True,
-        metavar="otlp=SERVICE",
-        help="Send the figures, without queries and documents, as OpenTelemetry metrics of this service to "
-        "OTEL_EXPORTER_OTLP_ENDPOINT.",
-    )
-    return with_record_option(also_option(noted))
+    return with_record_option(option(_ALSO, metavar="otlp=SERVICE", multiple=True)(noted))
 
 
 def _read_service(text: str) -> str:
@@ -220,8 +226,8 @@ def _read_service(text: str) -> str:
 
 
 def send_figures(result: Result, service: str) -> None:
-    """Send the figures of a result as OpenTelemetry metrics; see the hook ``telemetry``."""
-    find_hook("telemetry")(result, service)
+    """Send the figures of a result as OpenTelemetry metrics."""
+    load_upper("send_figures")(result, service)
 
 
 def record_if_requested(result: Result) -> None:
@@ -237,7 +243,7 @@ def record_if_requested(result: Result) -> None:
 
 def record_now(result: Result) -> None:
     """Record the result of the running command, and print its location."""
-    record = find_hook("record")(result, click.get_current_context().params)
+    record = load_upper("record")(result, click.get_current_context().params)
     if record is not None:
         for line in str(record).splitlines()[:1]:
             click.echo(line, err=True)
@@ -265,6 +271,32 @@ def print_result(result: Result, form: str, output: str | None = None, **options
         send_figures(result, service)
 
 
+def prints(function: Command) -> Command:
+    """``--format`` and ``-o``; prints the result that the command returns, and exits with its status."""
+
+    @functools.wraps(function)
+    def printed(*args: Any, form: str, output: str | None, **options: Any) -> None:
+        _print_and_exit(function(*args, **options), form, output)
+
+    return shared_options.form(*FORMS)(shared_options.output(printed))
+
+
+def prints_to_stdout(function: Command) -> Command:
+    """``--format``; prints the result that the command returns, and exits with its status."""
+
+    @functools.wraps(function)
+    def printed(*args: Any, form: str, **options: Any) -> None:
+        _print_and_exit(function(*args, **options), form)
+
+    return shared_options.form(*FORMS)(printed)
+
+
+def _print_and_exit(result: Any, form: str, output: str | None = None) -> None:
+    print_result(result, form, output)
+    if status := getattr(result, "status", 0):
+        click.get_current_context().exit(status)
+
+
 def print_summary(lines: Iterable[str]) -> None:
     """Print sentences for people on standard error.
 
@@ -280,3 +312,22 @@ def print_summary(lines: Iterable[str]) -> None:
 def print_to_stderr(text: str) -> None:
     """Print a text for people on standard error, without commands to a build server."""
     click.echo(remove_server_commands(text), nl=False, err=True)
+
+
+def open_page(page: str) -> None:
+    """Write a page to a temporary file that only the user can read, and open it in the browser.
+
+    The address is printed, also for machines without a browser. Without a terminal nobody is there to
+    look, and no browser is opened.
+
+    Args:
+        page: HTML that loads nothing.
+    """
+    import webbrowser  # imported here: few commands show pages
+    from tempfile import NamedTemporaryFile
+
+    with NamedTemporaryFile("w", encoding="utf-8", prefix="rankgate-", suffix=".html", delete=False) as file:
+        file.write(page)
+    address = Path(file.name).as_uri()
+    is_open = sys.stderr.isatty() and webbrowser.open(address)
+    click.echo(f"page: {address}" + ("" if is_open else " (not opened; open it in a browser)"), err=True)

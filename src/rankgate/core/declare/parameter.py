@@ -174,7 +174,7 @@ class Parameter:
     def sentence(self) -> str:
         """The help as a sentence of plain text."""
         text = self.help.replace("`", "")
-        return text[:1].upper() + text[1:]
+        return text if text[1:2].isupper() else text[:1].upper() + text[1:]  # nDCG stays
 
     @property
     def takes(self) -> str:
@@ -353,14 +353,15 @@ def parameters_of(function: Callable[..., object]) -> Mapping[str, Parameter]:
 
 
 _INPUT_TYPE = re.compile(r"\b(\w+)Like\b")
-_SEQUENCE = re.compile(r"^Sequence\[|Sequence\[\w+Like\]")
+_SEQUENCE = re.compile(r"^Sequence\[|Sequence\[\w+Like\]|^tuple\[\w+, \.\.\.\]")
 
 
 def declared_parameter(verb: Callable[..., object], name: str) -> Parameter:
     """Return the parameter that an argument of a function, or a field of a value, declares.
 
     Type and default are those of the signature, the help is the text of the docstring under
-    ``Args`` or ``Attributes``. The type is open where an annotation is of type checkers only.
+    ``Args`` or ``Attributes``, or ``Options`` of a command. The type is open where an annotation is
+    of type checkers only.
     """
     argument = inspect.signature(verb).parameters[name]
     annotation = str(argument.annotation)
@@ -368,8 +369,9 @@ def declared_parameter(verb: Callable[..., object], name: str) -> Parameter:
         declared = fields_of(verb)[name]
     else:
         hint = _resolve_hint(annotation, vars(sys.modules[verb.__module__]))
-        help_ = parse_docstring_section(verb.__doc__ or "", "Args")[name]
-        declared = make_parameter(name, hint, argument.default, help_=help_)
+        docstring = verb.__doc__ or ""
+        help_of = parse_docstring_section(docstring, "Args") | parse_docstring_section(docstring, "Options")
+        declared = make_parameter(name, hint, argument.default, help_=help_of[name])
     like_match = _INPUT_TYPE.search(annotation)
     content = like_match[1].lower() if like_match else "path" if "Path" in annotation else ""
     if argument.kind is inspect.Parameter.VAR_POSITIONAL:

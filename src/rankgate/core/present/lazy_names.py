@@ -21,7 +21,9 @@ UPPER_NAMES: dict[str, str] = {}
 of a result, ``convention_details`` describes a convention,
 ``path_of_input`` is the path in ``FORMAT:PATH``, ``paths_in_format`` names the format of paths,
 ``judgments_of_log`` reads a log of interactions as judgments, ``set_power`` is the power of a golden set,
-``kinds_of_results`` has the classes of results.
+``kinds_of_results`` has the classes of results, ``score_ratings`` scores runs by the ratings of single
+raters as a tool does, ``on_spark`` gives tables on Spark for a command's files, ``record`` records a
+command's result, ``send_figures`` sends the figures of a result.
 """
 
 ON_SPARK: dict[str, str] = {}

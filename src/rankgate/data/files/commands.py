@@ -1,10 +1,4 @@
-"""The commands ``rankgate formats``, ``convert``, ``reanchor`` and ``validate``.
-
-``rankgate formats`` lists the formats, or shows the details of one. ``rankgate convert`` reads
-a file in one format and writes it in another. ``rankgate reanchor`` makes judgments of old
-documents for new versions of them. ``rankgate validate`` finds problems in files of judgments
-and runs.
-"""
+"""The commands ``rankgate formats``, ``convert``, ``reanchor`` and ``validate``."""
 
 from __future__ import annotations
 
@@ -14,7 +8,7 @@ from typing import Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import FORMAT
 from rankgate.core.console.shared_options import check_paths, write_output
 from rankgate.core.console.terminal_output import (
@@ -52,7 +46,7 @@ def formats_command(name: str | None, form: str) -> None:
 @click.command("convert")
 @click.argument("source", type=click.Path(), metavar="IN")
 @click.argument("target", type=click.Path(writable=True, readable=False), metavar="OUT")
-@click.option("--from", "from_", metavar="FORMAT", type=FORMAT, help="The format of IN; detected without it.")
+@own_options("from_ FORMAT --from")
 @verb_options(convert, "to FORMAT")
 @verb_options(convert, "as_ --as", "depth N", "tolerance")
 @shared_options.table_columns
@@ -61,7 +55,8 @@ def formats_command(name: str | None, form: str) -> None:
 def convert_command(
     source: str,
     target: str,
-    from_: str | None,
+    *,
+    from_: str | None = None,
     to: str | None,
     columns: str | None,
     grades: dict[str, float],
@@ -80,6 +75,10 @@ def convert_command(
     rankgate convert bm25.run bm25.parquet
     rankgate convert case.json - --to csv --as qrels
     rankgate convert exact.run neighbours.qrels --as qrels --depth 10 --tolerance 0.001
+    \f
+
+    Options:
+        from_: The format of IN; detected without it.
     """
     check_paths((source,), target)
     if target == "-" and form != "text" and output in (None, "-"):
@@ -133,7 +132,7 @@ _INVALID = 2
 @shared_options.as_kind
 @shared_options.scale
 @verb_options(validate, "golden")
-@click.option("--list", "listed", is_flag=True, help="List all checks.")
+@own_options("listed --list")
 @shared_options.table_columns
 @shared_options.form(*FORMS)
 @shared_options.output
@@ -142,7 +141,8 @@ def validate_command(
     ctx: click.Context,
     /,
     files: tuple[str, ...],
-    listed: bool,
+    *,
+    listed: bool = False,
     form: str,
     output: str | None,
     **settings: Any,
@@ -159,6 +159,10 @@ def validate_command(
     rankgate validate ratings.csv --scale 0..3 --format json
     rankgate validate --golden qrels.txt queries.csv docs.csv ratings.csv old.run new.run
     rankgate validate --list
+    \f
+
+    Options:
+        listed: List all checks.
     """
     if listed:
         print_result(make_checklist(), form, output)

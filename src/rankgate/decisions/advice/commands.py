@@ -1,9 +1,4 @@
-"""The commands ``rankgate advise``, ``rankgate blindspots`` and ``rankgate next``.
-
-``rankgate advise`` recommends metrics and a gate policy. ``rankgate blindspots`` shows what
-the chosen metrics cannot see. ``rankgate next`` draws what people or a model judge next to
-settle a comparison.
-"""
+"""The commands ``rankgate advise``, ``rankgate blindspots`` and ``rankgate next``."""
 
 from __future__ import annotations
 
@@ -14,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import METRIC, TEST, DefiningCommand, SectionedCommand, SectionOption
+from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
+from rankgate.core.console.option_types import TEST, DefiningCommand, SectionedCommand
 from rankgate.core.console.shared_options import repeat_arguments, write_output
-from rankgate.core.console.terminal_output import TerminalProgress, output_width, print_result
+from rankgate.core.console.terminal_output import TerminalProgress, output_width, print_result, prints
+from rankgate.core.declare import Parameter, Range
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.advice.advice_inputs import MARGIN, STAGES, TASKS, PlannedJudgments
@@ -32,6 +28,7 @@ from rankgate.measurement.evaluation.scored_system import DEPTH as DEPTH_OF_HOLE
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
     from rankgate.decisions.advice.advise import Advice
 
@@ -60,37 +57,21 @@ def _add_test_options(function: Command) -> Command:
     def with_test(*args: Any, margin: float, alpha: float, power: float, **options: Any) -> object:
         return function(*args, test=Test(margin=margin, level=1 - alpha, power=power), **options)
 
-    number = functools.partial(click.option, cls=SectionOption, section=TEST, show_default=True)
-    share = click.FloatRange(0, 1, min_open=True, max_open=True)
-    loss = click.FloatRange(0, min_open=True)
-    with_power = number("--power", type=share, default=Test.power, help="The probability of a correct pass.")(
-        with_test
-    )
-    with_alpha = number("--alpha", type=share, default=0.05, help="The probability of a false pass.")(
-        with_power
-    )
-    return number("--margin", type=loss, default=MARGIN, help="The loss that the gate allows.")(with_alpha)
+    share, loss = Range(0, 1, exclusive=True), Range(0, exclusive=True)
+    command: Command = with_test
+    for declared in (
+        Parameter("power", "float", "The probability of a correct pass.", Test.power, range=share),
+        Parameter("alpha", "float", "The probability of a false pass.", 0.05, range=share),
+        Parameter("margin", "float", "The loss that the gate allows.", MARGIN, range=loss),
+    ):
+        command = option(declared, section=TEST)(command)
+    return command
 
 
 @click.command("advise", cls=DefiningCommand, definitions={"Tasks": TASKS.items(), "Stages": STAGES.items()})
 @click.argument("qrels", type=click.Path(), required=False)
 @click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
-@click.option(
-    "--task",
-    type=click.Choice(list(TASKS)),
-    default="explore",
-    show_default=True,
-    metavar="TASK",
-    help="The task of users (see Tasks below).",
-)
-@click.option(
-    "--stage",
-    type=click.Choice(list(STAGES)),
-    default="final",
-    show_default=True,
-    metavar="STAGE",
-    help="The stage of the list (see Stages below).",
-)
+@own_options("task TASK", "stage STAGE", choices={"task": TASKS, "stage": STAGES})
 @verb_options(advise, "page", "depth")
 @value_options("plan", PlannedJudgments, "queries", "complete")
 @metric_options.convention
@@ -103,6 +84,8 @@ def advise_command(
     collection: Collection,
     runs: tuple[str, ...],
     *,
+    task: str = "explore",
+    stage: str = "final",
     plan: PlannedJudgments,
     form: str,
     output: str | None,
@@ -121,6 +104,11 @@ def advise_command(
     rankgate advise qrels.txt bm25.run dense.run --stage retrieval --depth 200
     rankgate advise qrels.txt old.run new.run --format policy -o rankgate.toml
     rankgate advise --queries 50 --task recommend --grades 2
+    \f
+
+    Options:
+        task: The task of users (see Tasks below).
+        stage: The stage of the list (see Stages below).
     """
     context = click.get_current_context()
     if collection.stated() and plan != PlannedJudgments():
@@ -129,8 +117,9 @@ def advise_command(
             "these options out.",
             code="conflicting-options",
         )
+    source = collection if collection.stated() else plan
     with TerminalProgress(len(runs) + 1):
-        advice = advise(collection if collection.stated() else plan, list(runs), **settings)
+        advice = advise(source, list(runs), task=task, stage=stage, **settings)
     if form == "policy":
         write_output(advice.policy, output)
         return
@@ -181,17 +170,11 @@ def _metric_arguments(names: list[str]) -> list[str]:
 @metric_options.metrics_from
 @metric_options.convention
 @verb_options(blindspots, "depth", "page")
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @of_collection("baseline", "candidate")
 def blindspots_command(
-    collection: Collection,
-    baseline: str,
-    candidate: str | None,
-    form: str,
-    output: str | None,
-    **settings: Any,
-) -> None:
+    collection: Collection, baseline: str, candidate: str | None, **settings: Any
+) -> Result:
     """Find what the metrics do not see of the change from BASELINE to CANDIDATE.
 
     Without CANDIDATE only the profile is made: what the metrics would see of typical changes
@@ -202,8 +185,7 @@ def blindspots_command(
     rankgate blindspots qrels.txt old.run -m RR@10
     """
     with TerminalProgress(3):
-        result = blindspots(collection, baseline, candidate, **settings)
-    print_result(result, form, output)
+        return blindspots(collection, baseline, candidate, **settings)
 
 
 def _add_people_options(function: Command) -> Command:
@@ -220,64 +202,36 @@ def _add_people_options(function: Command) -> Command:
     return with_judgments
 
 
+_PEOPLE = Parameter(
+    "people", "path", "People's judgments of all documents drawn so far; none for the first batch."
+)
+_BUDGET = Parameter("budget", "int", "The most documents in a batch that people judge.", range=Range(1))
+
+
 @click.command("next", cls=SectionedCommand)
 @click.argument("baseline", type=click.Path())
 @click.argument("candidate", type=click.Path())
-@click.option(
-    "--people",
-    type=click.Path(),
-    metavar="QRELS",
-    help="People's judgments of all documents drawn so far; none for the first batch.",
-)
-@click.option(
-    "-m",
-    "--metric",
-    default="DCG@10",
-    show_default=True,
-    metavar="METRIC",
-    type=METRIC,
-    help="A metric that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.",
-)
+@option(_PEOPLE, metavar="QRELS")
+@verb_options(settle, "metric METRIC -m")
 @metric_options.convention
 @verb_options(settle, "looks")
-@click.option("--budget", type=click.IntRange(min=1), help="The most documents in a batch that people judge.")
-@click.option(
-    "--price",
-    "prices",
-    multiple=True,
-    metavar="NAME=NUMBER",
-    help="The cost of a document judged by people (human=1) or by a model (model=0.01), and of a query that "
-    "people start to judge (query=0); may be given several times.",
-)
-@click.option(
-    "--save-sample",
-    type=click.Path(),
-    metavar="FILE",
-    help="Write the sample to FILE: compare --sample and gate --sample take it.",
-)
-@click.option(
-    "--save-batch",
-    type=click.Path(),
-    metavar="FILE",
-    help="Write the documents to judge next to FILE, and who judges each: sheet and rate take it.",
-)
+@option(_BUDGET)
+@own_options("prices NAME=NUMBER --price", "save_sample FILE", "save_batch FILE")
 @value_options("test", Test, "level", "power", "seed", section=TEST)
 @comparing.loss_margin("A loss that does not matter; 0 compares which system is better.")
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @_add_people_options
 @of_collection("baseline", "candidate")
-def settle_command(
+def next_command(
     collection: Collection,
     baseline: str,
     candidate: str,
     *,
-    save_sample: str | None,
-    save_batch: str | None,
-    form: str,
-    output: str | None,
+    prices: tuple[str, ...] = (),
+    save_sample: str | None = None,
+    save_batch: str | None = None,
     **settings: Any,
-) -> None:
+) -> Result:
     """Select the documents to judge next, by people or a model, to decide a comparison.
 
     Each batch is a random sample with known chances, so that estimates keep no bias. Prices decide
@@ -288,12 +242,20 @@ def settle_command(
         --save-batch batch.csv
     rankgate next old.run new.run --predicted model.qrels --people people.qrels \\
         --sample sample.csv --save-sample sample2.csv --price human=0.5 --price query=3
+    \f
+
+    Options:
+        prices: The cost of a document judged by people (human=1) or by a model (model=0.01), and of
+            a query that people start to judge (query=0); may be given several times.
+        save_sample: Write the sample to FILE: compare --sample and gate --sample take it.
+        save_batch: Write the documents to judge next to FILE, and who judges each: sheet and rate
+            take it.
     """
     with TerminalProgress(3):
-        result = settle(collection, baseline, candidate, **settings)
+        result = settle(collection, baseline, candidate, prices=prices, **settings)
     if save_sample:
         write_output(result.sample.write_csv(), save_sample)
     if save_batch:
         pool = result.batch.rename({"gain": "gain_per_price"})  # readers take a column "gain" for grades
         write_output(pool.write_csv(), save_batch)
-    print_result(result, form, output)
+    return result

@@ -223,7 +223,7 @@ def settle(
             or the first of them; none if the model did not judge yet.
         baseline: a run, or ``{name: run}``.
         candidate: a run, or ``{name: run}``.
-        metric: one that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.
+        metric: a metric that is a sum over documents: DCG@10, SDCG@10, P@10, RBP.
         convention: the convention of the metrics.
         test: when it is settled. Its margin is a loss that does not matter; without one it asks
             which system is better. Its level is of the interval where all documents are judged;

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import functools
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import QUERY_ID, SYSTEM_OR_FILE, TEST, SectionedCommand, SectionOption
+from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
+from rankgate.core.console.option_types import SYSTEM_OR_FILE, TEST, SectionedCommand
 from rankgate.core.console.shared_options import backend_options, write_output
 from rankgate.core.console.terminal_output import (
     TerminalProgress,
@@ -23,6 +23,7 @@ from rankgate.core.console.terminal_output import (
     style_output,
     with_figures_options,
 )
+from rankgate.core.declare import Parameter, Range
 from rankgate.core.errors import UsageError
 from rankgate.core.present.document_forms import render_text
 from rankgate.core.present.write_results import FORMS
@@ -60,41 +61,30 @@ def loss_margin(help_text: str) -> Decorator:
         def with_margin(*args: Any, test: Test, margin: float, **options: Any) -> object:
             return function(*args, test=replace(test, margin=margin or None), **options)
 
-        margin_option = click.option(
-            "--margin",
-            type=click.FloatRange(min=0),
-            default=0.0,
-            show_default=True,
-            help=help_text,
-            cls=SectionOption,
-            section=TEST,
-        )
-        return margin_option(with_margin)
+        margin = Parameter("margin", "float", help_text, 0.0, range=Range(0))
+        return option(margin, section=TEST)(with_margin)
 
     return decorate
 
 
 def score_options(function: Command) -> Command:
     """Add ``--scores`` and ``--direction``: values of another tool, not judgments and runs."""
-    tables = click.option(
-        "--scores",
+    tables = Parameter(
         "scores",
-        type=click.Path(),
-        multiple=True,
-        metavar="SCORES",
-        help="Values of each query that another tool computed, instead of judgments and runs: files of "
+        "path",
+        "Values of each query that another tool computed, instead of judgments and runs: files of "
         "trec_eval -q, ir_measures, pytrec_eval, ranx, rankgate eval (on Spark too), or tables with a column "
-        "for each system; the arguments are then names of systems. May be given several times.",
+        "for each system; the arguments are then names of systems.",
+        (),
     )
-    directions = click.option(
-        "--direction",
+    directions = Parameter(
         "directions",
-        multiple=True,
-        metavar="METRIC=WORD",
-        help="The better direction (higher or lower) of a metric in --scores that is not in rankgate. May be "
-        "given several times.",
+        "texts",
+        "The better direction (higher or lower) of a metric in --scores that is not in rankgate.",
+        (),
     )
-    return tables(directions(function))
+    with_directions = option(directions, "--direction", metavar="METRIC=WORD", multiple=True)(function)
+    return option(tables, metavar="SCORES", multiple=True)(with_directions)
 
 
 def system_names(*systems: str) -> Decorator:
@@ -229,6 +219,15 @@ def _compare_paths(
     print_result(compare_data_sets(comparisons, test=options["test"]), options["form"], options["output"])
 
 
+_DATA_SETS = Parameter(
+    "data_sets",
+    "bool",
+    "Compare over data sets: the ranks that systems may have, and which cannot be told apart. Rows of "
+    "--scores are data sets, or {data_set} in QRELS, BASELINE and CANDIDATE is the name of each.",
+    default=False,
+)
+
+
 @click.command("compare", cls=SectionedCommand)
 @click.argument("qrels", type=SYSTEM_OR_FILE, required=False)
 @click.argument("baseline", type=SYSTEM_OR_FILE, required=False)
@@ -239,39 +238,8 @@ def _compare_paths(
 @metric_options.convention
 @test
 @verb_options(compare, "slices TAG --slice", "depth")
-@click.option(
-    "--query",
-    "query_id",
-    metavar="ID",
-    type=QUERY_ID,
-    help="Show both ranked lists of one query side by side.",
-)
-@click.option(
-    "--worst",
-    type=click.IntRange(min=0),
-    default=WORST,
-    show_default=True,
-    help="The number of worst queries to show for each metric.",
-)
-@click.option(
-    "--pairs",
-    is_flag=True,
-    help="For several candidates, also show each against the baseline, and every pair of systems.",
-)
-@click.option(
-    "--tables",
-    type=click.Choice(("one", "all")),
-    default="one",
-    show_default=True,
-    help="The tables of --format latex: the one of systems and metrics, or all.",
-)
-@click.option("--lists", is_flag=True, help="With --format json: add both ranked lists of every query.")
-@click.option(
-    "--data-sets",
-    is_flag=True,
-    help="Compare over data sets: the ranks that systems may have, and which cannot be told apart. Rows of "
-    "--scores are data sets, or {data_set} in QRELS, BASELINE and CANDIDATE is the name of each.",
-)
+@own_options("query_id ID --query", "worst", "pairs", "tables", "lists")
+@option(_DATA_SETS)
 @verb_options(compare_data_sets, "only NAME", "missing")
 @with_figures_options
 @shared_options.form(*FORMS)
@@ -288,11 +256,11 @@ def compare_command(
     baseline: str | None,
     candidates: tuple[str, ...],
     *,
-    query_id: str | None,
-    worst: int,
-    pairs: bool,
-    tables: str,
-    lists: bool,
+    query_id: str | None = None,
+    worst: Annotated[int, Range(0)] = WORST,
+    pairs: bool = False,
+    tables: Literal["one", "all"] = "one",
+    lists: bool = False,
     data_sets: dict[str, Any] | None,
     form: str,
     output: str | None,
@@ -314,6 +282,14 @@ def compare_command(
     rankgate compare test.qrels.csv knn.run bpr.seed1.run bpr.seed2.run bpr.seed3.run --seeds .seed
     rankgate compare --data-sets "beir/{data_set}/qrels.txt" "old/{data_set}.run" "new/{data_set}.run"
     rankgate compare --data-sets --scores mteb/results --missing systems
+    \f
+
+    Options:
+        query_id: Show both ranked lists of one query side by side.
+        worst: The number of worst queries to show for each metric.
+        pairs: For several candidates, also show each against the baseline, and every pair of systems.
+        tables: The tables of --format latex: the one of systems and metrics, or all.
+        lists: With --format json: add both ranked lists of every query.
     """
     if lists and form != "json":
         raise UsageError(

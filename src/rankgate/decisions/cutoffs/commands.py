@@ -9,14 +9,14 @@ import click
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import value_options, verb_options
 from rankgate.core.console.option_types import TEST, SectionedCommand
-from rankgate.core.console.terminal_output import TerminalProgress, print_result
-from rankgate.core.present.write_results import FORMS
+from rankgate.core.console.terminal_output import TerminalProgress, prints
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.cutoffs.cutoff import cutoff
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
 
 
@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 @verb_options(cutoff, "metric METRIC -m")
 @metric_options.convention
 @value_options("test", Test, "level", "seed", section=TEST)
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @of_collection("runs")
-def cutoff_command(
-    collection: Collection, runs: tuple[str, ...], *, form: str, output: str | None, **settings: Any
-) -> None:
+def cutoff_command(collection: Collection, runs: tuple[str, ...], **settings: Any) -> Result:
     """Find the score below which each RUN should show nothing, with a guarantee.
 
     \b
@@ -41,5 +38,4 @@ def cutoff_command(
     rankgate cutoff qrels.txt dense.run --tags tags.csv --slice intent
     """
     with TerminalProgress(len(runs)):
-        result = cutoff(collection, runs, **settings)
-    print_result(result, form, output)
+        return cutoff(collection, runs, **settings)

@@ -1,9 +1,4 @@
-"""The commands of gating: ``rankgate policy``, ``rankgate baseline`` and ``rankgate gate``.
-
-``rankgate policy`` shows every key of a gate's policy, and the demands of one policy.
-``rankgate baseline`` saves a system's results, so that a gate does not need the old engine.
-``rankgate gate`` decides: may the candidate replace the baseline?
-"""
+"""The commands of gating: ``rankgate policy``, ``rankgate baseline`` and ``rankgate gate``."""
 
 from __future__ import annotations
 
@@ -12,12 +7,12 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import (
     BASELINE_OR_FILE,
     SAVED_BASELINE,
@@ -30,11 +25,13 @@ from rankgate.core.console.terminal_output import (
     TerminalProgress,
     output_width,
     print_result,
+    prints_to_stdout,
     record_if_requested,
     send_figures,
     style_output,
     with_record_option,
 )
+from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError, replace_controls
 from rankgate.core.present import write_results
 from rankgate.core.present.lazy_names import load_name
@@ -62,6 +59,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rankgate.core.console.option_types import Command
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
     from rankgate.decisions.gating.verdict import Verdict
     from rankgate.measurement.scoring import Convention
@@ -109,12 +107,7 @@ def baseline_command() -> None:
     f"{', '.join(DEFAULT_METRICS)}."
 )
 @metric_options.convention
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    help="The number of documents saved for each query; by default as many as the policy needs.",
-)
-@click.option("--force", is_flag=True, help="Replace an existing baseline.")
+@verb_options(service.save, "depth", "force")
 @of_collection("run")
 def save(
     name: str,
@@ -122,11 +115,10 @@ def save(
     run: str,
     metrics: tuple[str, ...],
     convention: Convention,
-    depth: int | None,
-    force: bool,
+    **options: Any,
 ) -> None:
     """Score RUN and save it as the baseline NAME."""
-    result = service.save(name, collection, run, metrics, convention, depth=depth, force=force)
+    result = service.save(name, collection, run, metrics, convention, **options)
     print_result(service.SavedBaselines.from_baselines(result), "text")
 
 
@@ -155,17 +147,17 @@ def noise(name: str, collection: Collection, runs: tuple[str, ...]) -> None:
 
 @baseline_command.command("show")
 @click.argument("name", type=SAVED_BASELINE)
-@shared_options.form(*FORMS)
-def show(name: str, form: str) -> None:
+@prints_to_stdout
+def show(name: str) -> Result:
     """Show the baseline NAME and the log of its uses."""
-    print_result(service.SavedBaselines.from_baselines(service.find_baseline(name)), form)
+    return service.SavedBaselines.from_baselines(service.find_baseline(name))
 
 
 @baseline_command.command("list")
-@shared_options.form(*FORMS)
-def listed(form: str) -> None:
+@prints_to_stdout
+def listed() -> Result:
     """List all saved baselines."""
-    print_result(service.SavedBaselines.from_baselines(*service.list_baselines()), form)
+    return service.SavedBaselines.from_baselines(*service.list_baselines())
 
 
 @click.group("account", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -180,20 +172,20 @@ def account_command() -> None:
 
 @account_command.command("open")
 @verb_options(open_account, "tests N", "alpha A")
-@shared_options.form(*FORMS)
-def open_command(form: str, **options: Any) -> None:
+@prints_to_stdout
+def open_command(**options: Any) -> Result:
     """Open the account of this folder; from then on the gate charges each candidate to its queries."""
-    print_result(open_account(**options), form)
+    return open_account(**options)
 
 
 @account_command.command("show")
-@shared_options.form(*FORMS)
-def show_account(form: str) -> None:
+@prints_to_stdout
+def show_account() -> Result:
     """Show the sets of queries of the account, their tests, and how many are left."""
     account = find_account(Path())
     if account is None:
         raise UsageError(f"{missing_account().reason}.", code="no-account")
-    print_result(account.summary(), form)
+    return account.summary()
 
 
 def _complete_inputs(function: Command) -> Command:
@@ -243,56 +235,16 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
     "others warn. May be given several times."
 )
 @verb_options(gate, "policy FILE")
-@click.option(
-    "--noise",
-    multiple=True,
-    type=click.Path(),
-    metavar="RUN",
-    help="Another run of the baseline's system, to measure noise; a smaller margin is refused. May be given "
-    "several times.",
-)
+@own_options("noise RUN")
 @verb_options(gate, "log")
 @with_record_option
 @verb_options(gate, "redraws")
-@click.option(
-    "--self-check",
-    "checked",
-    is_flag=True,
-    help="Gate one system against itself instead: BASELINE, CANDIDATE and --noise are runs of the same "
-    "system, or BASELINE is the TOML file of an engine and CANDIDATE its queries.",
-)
+@own_options("checked --self-check")
 @verb_options(self_check, "snapshots N")
 @metric_options.metrics_from
 @shared_options.form(*VERDICT_FORMS)
 @shared_options.output
-@click.option(
-    "--also",
-    multiple=True,
-    metavar="FORM=FILE",
-    help="Also write another format to a file, as in junit=gate.xml, or send the figures, without queries "
-    "and documents, as OpenTelemetry metrics of a service to OTEL_EXPORTER_OTLP_ENDPOINT: otlp=SERVICE; may "
-    "be given several times.",
-)
-@click.option(
-    "--comment",
-    metavar="NAME",
-    help="Keep one comment of this name on the pull request up to date, in a job of GitHub (GITHUB_TOKEN) "
-    "or GitLab (GITLAB_TOKEN). It does not change the exit code.",
-)
-@click.option(
-    "--refresh-after",
-    type=click.IntRange(min=0),
-    default=30,
-    show_default=True,
-    metavar="DAYS",
-    help="The comment warns of a saved baseline that is older.",
-)
-@click.option(
-    "--details",
-    is_flag=True,
-    help="Show methods, hashes, the reasons of all rules and more losses, in text and Markdown.",
-)
-@click.option("--open", "open_page", is_flag=True, help="Open the verdict as a page in the browser too.")
+@own_options("also FORM=FILE", "comment NAME", "refresh_after DAYS", "details", "open_page --open")
 @_complete_inputs
 @comparing.system_names("baseline", "candidate")
 @of_collection("baseline", "candidate", further=("noise",), saved=("baseline",), stored=True)
@@ -305,17 +257,18 @@ def gate_command(
     collection: Collection | Scores,
     baseline: Any,
     candidate: Any,
+    *,
     form: str,
     output: str | None,
-    also: tuple[str, ...],
-    comment: str | None,
-    refresh_after: int,
-    checked: bool,
-    details: bool,
-    open_page: bool,
+    also: tuple[str, ...] = (),
+    comment: str | None = None,
+    refresh_after: Annotated[int, Range(0)] = 30,
+    checked: bool = False,
+    details: bool = False,
+    open_page: bool = False,
     snapshots: int,
     stored: StoredProject | None,
-    noise: tuple[Any, ...],
+    noise: tuple[Any, ...] = (),
     metrics: tuple[str, ...],
     **options_of_gate: Any,
 ) -> None:
@@ -338,6 +291,20 @@ def gate_command(
     rankgate gate gold bm25 dense --project shop --store sqlite:///judging.db
     rankgate gate --self-check qrels.txt one.run two.run --noise three.run
     rankgate gate --self-check qrels.txt engine.toml queries.tsv --snapshots 10
+    \f
+
+    Options:
+        noise: Another run of the baseline's system, to measure noise; a smaller margin is refused.
+        checked: Gate one system against itself instead: BASELINE, CANDIDATE and --noise are runs of
+            the same system, or BASELINE is the TOML file of an engine and CANDIDATE its queries.
+        also: Also write another format to a file, as in junit=gate.xml, or send the figures, without
+            queries and documents, as OpenTelemetry metrics of a service to
+            OTEL_EXPORTER_OTLP_ENDPOINT: otlp=SERVICE; may be given several times.
+        comment: Keep one comment of this name on the pull request up to date, in a job of GitHub
+            (GITHUB_TOKEN) or GitLab (GITLAB_TOKEN). It does not change the exit code.
+        refresh_after: The comment warns of a saved baseline that is older.
+        details: Show methods, hashes, the reasons of all rules and more losses, in text and Markdown.
+        open_page: Open the verdict as a page in the browser too.
     """
     if metrics:
         if options_of_gate["policy"] or checked:
@@ -367,7 +334,7 @@ def gate_command(
         write_output(rendered(name), path)
     write_output(style_output(rendered(form, output_width(output)), form, output), output)
     if open_page:
-        load_name("rankgate.core.console.browser:open_page")(rendered("html"))
+        open_page(rendered("html"))
     if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})
     _send(result, services)

@@ -3,79 +3,52 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import METRIC, TEST, SectionedCommand, SectionOption
+from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
+from rankgate.core.console.option_types import TEST, SectionedCommand
 from rankgate.core.console.shared_options import write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result
-from rankgate.core.present.write_results import FORMS
+from rankgate.core.console.terminal_output import TerminalProgress, prints
+from rankgate.core.declare import Parameter, Range
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.migration.migrate import MARGIN, migrate
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
+
+
+_QRELS = Parameter(
+    "qrels", "path", "Judgments from before; the more of the old lists they cover, the fewer have to be made."
+)
 
 
 @click.command("migrate", cls=SectionedCommand)
 @click.argument("old", type=click.Path())
 @click.argument("new", type=click.Path())
-@click.option(
-    "--qrels",
-    type=click.Path(),
-    metavar="QRELS",
-    help="Judgments from before; the more of the old lists they cover, the fewer have to be made.",
-)
-@click.option(
-    "-m",
-    "--metric",
-    default="nDCG@10",
-    show_default=True,
-    metavar="METRIC",
-    type=METRIC,
-    help="nDCG with a cutoff.",
-)
+@option(_QRELS, metavar="QRELS")
+@verb_options(migrate, "metric METRIC -m")
 @metric_options.convention
 @verb_options(migrate, "exact", "quantised", "answers", "budget", "highest")
-@click.option(
-    "--save-pool",
-    type=click.Path(),
-    metavar="FILE",
-    help="Write the documents to judge next to FILE: sheet and rate take it.",
-)
-@click.option(
-    "--margin",
-    type=click.FloatRange(min=0, min_open=True),
-    default=MARGIN,
-    show_default=True,
-    help="The loss of the mean that is allowed.",
-    cls=SectionOption,
-    section=TEST,
-)
+@own_options("save_pool FILE")
+@own_options("margin", section=TEST)
 @value_options("test", Test, "level", "seed", section=TEST)
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @of_collection("old", "new", "exact", "quantised")
-@click.pass_context
 def migrate_command(
-    ctx: click.Context,
-    /,
     collection: Collection,
     old: str,
     new: str,
     *,
-    margin: float,
+    margin: Annotated[float, Range(0, exclusive=True)] = MARGIN,
     test: Test,
-    save_pool: str | None,
-    form: str,
-    output: str | None,
+    save_pool: str | None = None,
     **settings: Any,
-) -> None:
+) -> Result:
     """Decide if the index of run NEW may replace that of run OLD: what it lost, and few judgments.
 
     Exit codes: 0 it may, 1 it may not, 3 not settled.
@@ -84,10 +57,14 @@ def migrate_command(
     rankgate migrate old.run new.run --save-pool todo.csv
     rankgate migrate old.run graph.run --exact exact.run
     rankgate migrate old.run new.run --answers people.qrels --save-pool more.csv
+    \f
+
+    Options:
+        save_pool: Write the documents to judge next to FILE: sheet and rate take it.
+        margin: The loss of the mean that is allowed.
     """
     with TerminalProgress(2):
         result = migrate(old, new, collection, test=replace(test, margin=margin), **settings)
     if save_pool:
         write_output(result.pool.write_csv(), save_pool)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return result

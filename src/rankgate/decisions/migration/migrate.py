@@ -69,7 +69,7 @@ def migrate(
         new: the run of the index that is to replace it.
         collection: judgments from before, or a `Collection` with them; none if there are none. The
             more of the old lists they cover, the fewer have to be made.
-        metric: nDCG with a cutoff, with the gain linear, exp or a map.
+        metric: nDCG with a cutoff.
         convention: the convention of the metric, which breaks ties.
         exact: the run of an exact search of the new vectors; neighbours are counted against it.
         quantised: the run of an exact search of the new vectors as they are quantised; it keeps the

@@ -10,11 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import label, parse_labels, value_options, verb_options
-from rankgate.core.console.option_types import TEST, SectionedCommand, SectionOption
-from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.console.declared_options import (
+    label,
+    own_options,
+    parse_labels,
+    value_options,
+    verb_options,
+)
+from rankgate.core.console.option_types import TEST, SectionedCommand
+from rankgate.core.console.terminal_output import TerminalProgress, prints
 from rankgate.core.errors import InputError, UsageError
-from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.comparison.inference import Correction, Test
 from rankgate.decisions.pipelines.stage_runner import LivePipeline, is_pipeline
 from rankgate.decisions.pipelines.stages_verb import CORRECTIONS, METRICS, TEST_FIELDS, stages
@@ -24,6 +29,7 @@ from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
 
 
@@ -69,37 +75,14 @@ def _pipeline_arguments(function: Command) -> Command:
 @metric_options.convention
 @verb_options(stages, "target METRIC", "depth")
 @label
-@click.option(
-    "--approximates",
-    multiple=True,
-    metavar="STAGE",
-    help="Stages that are an approximate search of the one before, by quantised vectors or a graph; may be "
-    "given several times.",
-)
+@own_options("approximates STAGE")
 @shared_options.parameters(
     "A setting of a pipeline's stage, as in hybrid.k=30 or rerank.depth=50; may be given several times."
 )
-@click.option(
-    "--folder",
-    type=click.Path(),
-    metavar="FILE",
-    help="The folder that keeps runs of these stages, for later calls with the same settings; NAME.stages "
-    "next to the pipeline's file by default.",
-)
-@click.option("--again", is_flag=True, help="Ask queries again that failed in a stage.")
-@click.option("--force", is_flag=True, help="Run every stage again, even if its run is kept.")
+@verb_options(LivePipeline, "folder", "again", "force")
 @value_options("test", Test, *(name for name in TEST_FIELDS if name != "correction"), section=TEST)
-@click.option(
-    "--correction",
-    type=click.Choice(CORRECTIONS),
-    default=Test.correction,
-    show_default=True,
-    help="The correction of p-values over all steps and metrics.",
-    cls=SectionOption,
-    section=TEST,
-)
-@shared_options.form(*FORMS)
-@shared_options.output
+@own_options("correction", choices={"correction": CORRECTIONS}, section=TEST)
+@prints
 @_pipeline_arguments
 @of_collection("runs")
 def stages_command(
@@ -108,12 +91,11 @@ def stages_command(
     *,
     pipeline: LivePipeline | None,
     labels: tuple[str, ...],
+    approximates: tuple[str, ...] = (),
     test: Test,
-    correction: Correction,
-    form: str,
-    output: str | None,
+    correction: Correction = Test.correction,
     **options_of_stages: Any,
-) -> None:
+) -> Result:
     """Follow a ranking through its stages: one RUN after each stage, retrieval first.
 
     With PIPELINE.toml, which names engines, fusions and rerankers, the stages run QUERIES
@@ -130,6 +112,12 @@ def stages_command(
     rankgate stages neighbours.qrels exact.run graph.run --approximates graph
     rankgate stages pipeline.toml queries.tsv qrels.txt
     rankgate stages pipeline.toml queries.tsv qrels.txt --parameter rerank.depth=50
+    \f
+
+    Options:
+        approximates: Stages that are an approximate search of the one before, by quantised vectors or
+            a graph; may be given several times.
+        correction: The correction of p-values over all steps and metrics.
     """
     if pipeline is None:
         ranked: Any = list(runs)
@@ -143,6 +131,7 @@ def stages_command(
                 collection,
                 ranked,
                 labels=parse_labels(labels),
+                approximates=approximates,
                 test=replace(test, correction=correction),
                 **options_of_stages,
             )
@@ -151,4 +140,4 @@ def stages_command(
             raise
         click.echo(f"rankgate: {error}", err=True)
         sys.exit(3)
-    print_result(result, form, output)
+    return result

@@ -1,9 +1,4 @@
-"""The commands ``rankgate rank-similarity``, ``rankgate open`` and ``rankgate audit``.
-
-``rankgate rank-similarity`` measures the similarity of the rankings of runs.
-``rankgate open`` shows their lists side by side in the browser.
-``rankgate audit`` checks whether the numbers of a published table are possible.
-"""
+"""The commands ``rankgate rank-similarity``, ``rankgate open`` and ``rankgate audit``."""
 
 from __future__ import annotations
 
@@ -13,10 +8,11 @@ import click
 from click.core import ParameterSource
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
-from rankgate.core.console.option_types import METRIC, SectionedCommand
+from rankgate.core.console.declared_options import option, verb_options
+from rankgate.core.console.option_types import SectionedCommand
 from rankgate.core.console.shared_options import check_paths, input_paths, write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.console.terminal_output import TerminalProgress, open_page, print_result, prints
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix
 from rankgate.core.present.write_results import FORMS
@@ -26,6 +22,7 @@ from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
 
 
@@ -33,26 +30,19 @@ if TYPE_CHECKING:
 @click.argument("first", type=click.Path(), metavar="RUN_A")
 @click.argument("second", type=click.Path(), metavar="RUN_B")
 @click.argument("others", type=click.Path(), nargs=-1, metavar="[RUN...]")
-@click.option(
-    "--measure",
-    type=click.Choice(MATRIX_MEASURES),
+@option(
+    Parameter(
+        "measure",
+        "choice",
+        "Of three runs or more the measure of the matrix: RBO if not given; "
+        f"{', '.join(MATRIX_MEASURES[1:])}.",
+        choices=MATRIX_MEASURES,
+    ),
     metavar="MEASURE",
-    help="Of three runs or more the measure of the matrix: RBO if not given; "
-    f"{', '.join(MATRIX_MEASURES[1:])}.",
 )
 @verb_options(rank_similarity, "p", "ties", "depth N", choices={"ties": TIES})
-@click.option(
-    "--qrels", type=click.Path(), metavar="QRELS", help="Judgments, for the reproduction of values by RUN_B."
-)
-@click.option(
-    "-m",
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="METRIC",
-    type=METRIC,
-    help="A metric to measure the reproduction of; may be given several times.",
-)
+@option(Parameter("qrels", "path", "Judgments, for the reproduction of values by RUN_B."), metavar="QRELS")
+@metric_options.metrics_option("A metric to measure the reproduction of; may be given several times.")
 @click.option(
     "--baselines",
     nargs=2,
@@ -114,7 +104,6 @@ def open_command(collection: Collection, files: tuple[str, ...], output: str | N
     rankgate open old.run new.run
     rankgate open qrels.txt old.run new.run queries.tsv titles.jsonl -o lists.html
     """
-    from rankgate.core.console.browser import open_page
     from rankgate.decisions.reproduction.list_changes import lists_page
 
     check_paths(input_paths(), output)
@@ -148,12 +137,8 @@ def _parse_columns(_ctx: click.Context, _option: click.Parameter, texts: tuple[s
     "several times.",
 )
 @verb_options(audit, "grades N", "relevant N", "sd", "level")
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def audit_command(
-    ctx: click.Context, /, table: str, *, form: str, output: str | None, **settings: Any
-) -> None:
+@prints
+def audit_command(table: str, **settings: Any) -> Result:
     """Check that the means of a published TABLE are possible and can separate its systems.
 
     TABLE is CSV, Markdown or LaTeX: a row for each system, a column for each metric. Exit codes:
@@ -163,6 +148,4 @@ def audit_command(
     rankgate audit table.md --queries 50
     rankgate audit table.tex --queries 43 --grades 3 --column "Prec.=P@10"
     """
-    result = audit(table, **settings)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return audit(table, **settings)

@@ -8,9 +8,8 @@ from pathlib import Path
 from shlex import join
 from typing import Any
 
-from rankgate.core.console.browser import open_page
 from rankgate.core.console.shared_options import write_output
-from rankgate.core.console.terminal_output import output_width, style_output
+from rankgate.core.console.terminal_output import open_page, output_width, style_output
 from rankgate.core.errors import UsageError
 from rankgate.core.present.pages.page import Links, document_page
 from rankgate.core.present.write_results import FORMS, render_document, to_json

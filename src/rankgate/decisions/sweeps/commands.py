@@ -5,14 +5,15 @@ from __future__ import annotations
 import signal
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 from click.core import ParameterSource
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_record_option
+from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.sweeps.sweep_verb import count_steps, sweep
@@ -27,35 +28,23 @@ if TYPE_CHECKING:
 @click.argument("plan", type=click.Path(), metavar="SWEEP.toml")
 @verb_options(sweep, "folder FOLDER", "workers N", "trials N")
 @store_options.in_project()
-@click.option("--judgments", "qrels", metavar="NAME", help="With --project: judgments in the project.")
-@click.option(
-    "--dial",
-    "dials",
-    metavar="NAME=VALUES",
-    multiple=True,
-    help="With --project: a parameter of the engine and its values, as in k1=0.9,1.2; may be given several "
-    "times.",
-)
+@own_options("qrels NAME --judgments", "dials NAME=VALUES --dial")
 @metric_options.metrics_option("With --project: a metric; the first one decides. Without it: nDCG@10.")
-@click.option(
-    "--rate",
-    type=click.FloatRange(0, min_open=True),
-    metavar="X",
-    help="With --project: queries a second, at most.",
-)
+@own_options("rate X")
 @with_record_option
 @shared_options.form(*FORMS)
 @shared_options.output
 def sweep_command(
     plan: str,
+    *,
     form: str,
     output: str | None,
     store: str | None,
     project: str | None,
-    qrels: str | None,
-    dials: tuple[str, ...],
+    qrels: str | None = None,
+    dials: tuple[str, ...] = (),
     metrics: tuple[str, ...],
-    rate: float | None,
+    rate: Annotated[float, Range(0, exclusive=True)] | None = None,
     **options_of_sweep: Any,
 ) -> None:
     """Measure every setting that SWEEP.toml describes, and choose one.
@@ -71,6 +60,13 @@ def sweep_command(
     rankgate sweep sweep.toml
     rankgate sweep sweep.toml --workers 4 -o sweep.html
     rankgate sweep shop --project shop --judgments gold --dial k1=0.9,1.2
+    \f
+
+    Options:
+        qrels: With --project: judgments in the project.
+        dials: With --project: a parameter of the engine and its values, as in k1=0.9,1.2; may be
+            given several times.
+        rate: With --project: queries a second, at most.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # set-ups are undone after SIGTERM too
     of_project = (qrels, dials, metrics, rate)

@@ -1,20 +1,17 @@
-"""The commands ``rankgate holes`` and ``rankgate total-error``.
-
-``rankgate holes`` shows what unjudged documents could change, and what to judge next.
-``rankgate total-error`` gives one interval for queries, judgments and engines.
-"""
+"""The commands ``rankgate holes`` and ``rankgate total-error``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
+from rankgate.core.console.declared_options import own_options, value_options, verb_options
 from rankgate.core.console.option_types import TEST, SectionedCommand
 from rankgate.core.console.shared_options import write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, prints
+from rankgate.core.declare import Range
 from rankgate.core.present.csv_form import guarded_csv
 from rankgate.core.present.write_results import FORMS
 from rankgate.decisions.comparison import commands as comparing
@@ -25,6 +22,7 @@ from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
 
 
@@ -37,15 +35,7 @@ if TYPE_CHECKING:
 @verb_options(holes, "depth", "draws")
 @value_options("test", Test, "seed", section=TEST)
 @comparing.loss_margin("The allowed loss (margin) of the decision.")
-@click.option(
-    "--judge-next",
-    "count",
-    type=click.IntRange(min=0),
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="The number of documents to suggest for judging next.",
-)
+@own_options("count N --judge-next")
 @shared_options.form(*FORMS, "pool")
 @shared_options.output
 @of_collection("baseline", "candidate")
@@ -53,7 +43,8 @@ def holes_command(
     collection: Collection,
     baseline: str,
     candidate: str,
-    count: int,
+    *,
+    count: Annotated[int, Range(0)] = 10,
     form: str,
     output: str | None,
     **settings: Any,
@@ -63,6 +54,10 @@ def holes_command(
     \b
     rankgate holes qrels.txt old.run new.run -m nDCG@10
     rankgate holes qrels.txt old.run new.run -m nDCG@10 --judge-next 50 --format pool -o pool.csv
+    \f
+
+    Options:
+        count: The number of documents to suggest for judging next.
     """
     with TerminalProgress(3):
         analysis = holes(collection, baseline, candidate, **settings)
@@ -77,39 +72,17 @@ def holes_command(
 
 @click.command("total-error", cls=SectionedCommand)
 @click.argument("qrels", nargs=-1, required=True, metavar="[FACET:LEVEL,...=]QRELS...")
-@click.option(
-    "--baseline",
-    multiple=True,
-    required=True,
-    type=click.Path(),
-    metavar="RUN",
-    help="A run of the baseline; several are snapshots of the same system.",
-)
-@click.option(
-    "--candidate",
-    multiple=True,
-    required=True,
-    type=click.Path(),
-    metavar="RUN",
-    help="A run of the candidate; as many as of the baseline.",
-)
+@verb_options(total_error, "baseline RUN", "candidate RUN")
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention
 @verb_options(total_error, "holes")
 @value_options("test", Test, "level", "seed", section=TEST)
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @of_collection("baseline", "candidate")
 def total_error_command(
-    collection: Collection,
-    baseline: tuple[str, ...],
-    candidate: tuple[str, ...],
-    *,
-    form: str,
-    output: str | None,
-    **settings: Any,
-) -> None:
+    collection: Collection, baseline: tuple[str, ...], candidate: tuple[str, ...], **settings: Any
+) -> Result:
     """Estimate how far a difference could be another with other queries, judgments and snapshots.
 
     Judgments are repeated by raters, judges or prompts, and labelled so: judge:A,prompt:1=FILE.
@@ -122,5 +95,4 @@ def total_error_command(
     """
     judgments = collection.judgments
     with TerminalProgress((len(judgments) if isinstance(judgments, tuple) else 1) + 1):
-        result = total_error(collection, list(baseline), list(candidate), **settings)
-    print_result(result, form, output)
+        return total_error(collection, list(baseline), list(candidate), **settings)

@@ -14,7 +14,6 @@ from typing import NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from rankgate.core.console.shared_options import Hooks
 from rankgate.core.errors import RankgateError, UsageError, describe_resource_error, replace_controls
 from rankgate.core.present.lazy_names import load_name
 from rankgate.interface.cli.startup import (
@@ -161,75 +160,47 @@ SYNONYMS = {
 
 COMMANDS = {name: line for section in SECTIONS.values() for name, line in section.items()}
 
-_COMMANDS = {
-    "init": "rankgate.interface.cli.cli_commands:init_command",
-    "skill": "rankgate.interface.cli.cli_commands:skill_command",
-    "demo": "rankgate.interface.demo.demo_command:demo_command",
-    "open": "rankgate.decisions.reproduction.commands:open_command",
-    "describe": "rankgate.measurement.description.commands:describe_command",
-    "validate": "rankgate.data.files.commands:validate_command",
-    "convert": "rankgate.data.files.commands:convert_command",
-    "formats": "rankgate.data.files.commands:formats_command",
-    "help": "rankgate.interface.cli.help_search:help_command",
-    "advise": "rankgate.decisions.advice.commands:advise_command",
-    "eval": "rankgate.measurement.evaluation.commands:eval_command",
-    "explain": "rankgate.measurement.explanation.commands:explain_command",
-    "reconcile": "rankgate.measurement.explanation.commands:reconcile_command",
-    "conventions": "rankgate.measurement.evaluation.catalogue_commands:conventions_command",
-    "metrics": "rankgate.measurement.evaluation.catalogue_commands:metrics_command",
-    "trec_eval": "rankgate.measurement.evaluation.trec_eval_command:trec_eval_command",
-    "cwl_eval": "rankgate.measurement.evaluation.trec_commands:cwl_eval_command",
-    "ndeval": "rankgate.measurement.evaluation.trec_commands:ndeval_command",
-    "gdeval": "rankgate.measurement.evaluation.trec_commands:gdeval_command",
-    "compare": "rankgate.decisions.comparison.commands:compare_command",
-    "rank-similarity": "rankgate.decisions.reproduction.commands:rank_similarity_command",
-    "audit": "rankgate.decisions.reproduction.commands:audit_command",
-    "blindspots": "rankgate.decisions.advice.commands:blindspots_command",
-    "holes": "rankgate.decisions.unjudged.commands:holes_command",
-    "cutoff": "rankgate.decisions.cutoffs.commands:cutoff_command",
-    "migrate": "rankgate.decisions.migration.commands:migrate_command",
-    "next": "rankgate.decisions.advice.commands:settle_command",
-    "total-error": "rankgate.decisions.unjudged.commands:total_error_command",
-    "gate": "rankgate.decisions.gating.commands:gate_command",
-    "policy": "rankgate.decisions.gating.commands:policy_command",
-    "baseline": "rankgate.decisions.gating.commands:baseline_command",
-    "account": "rankgate.decisions.gating.commands:account_command",
-    "pool": "rankgate.judging.commands.pool_commands:pool_command",
-    "sheet": "rankgate.judging.commands.pool_commands:sheet_command",
-    "collect": "rankgate.judging.commands.pool_commands:collect_command",
-    "rate": "rankgate.judging.commands.rate_commands:rate_command",
-    "resolve": "rankgate.judging.commands.agreement_commands:resolve_command",
-    "agree": "rankgate.judging.commands.agreement_commands:agree_command",
-    "admit": "rankgate.judging.commands.admission_commands:admit_command",
-    "admit-plan": "rankgate.judging.commands.admission_commands:admit_plan_command",
-    "reanchor": "rankgate.data.files.commands:reanchor_command",
-    "gold": "rankgate.judging.commands.agreement_commands:gold_command",
-    "reusability": "rankgate.judging.commands.pool_commands:reusability_command",
-    "serve": "rankgate.workspace.web.commands:serve_command",
-    "store": "rankgate.judging.commands.store_commands:store_command",
-    "alerts": "rankgate.workspace.records.commands:alerts_command",
-    "jobs": "rankgate.workspace.records.commands:jobs_command",
-    "engines": "rankgate.engines.commands:engines_command",
-    "snapshot": "rankgate.engines.commands:snapshot_command",
-    "sweep": "rankgate.decisions.sweeps.commands:sweep_command",
-    "fuse": "rankgate.measurement.fusion.commands:fuse_command",
-    "stages": "rankgate.decisions.pipelines.commands:stages_command",
-    "online": "rankgate.interface.cli.online_group:online_command",
-    "split": "rankgate.recommenders.commands:split_command",
-    "scorecard": "rankgate.recommenders.commands:scorecard_command",
-    "rating-accuracy": "rankgate.recommenders.commands:rating_accuracy_command",
-    "record": "rankgate.workspace.records.commands:record_command",
-    "history": "rankgate.workspace.records.commands:history_command",
-    "attribute": "rankgate.workspace.records.commands:attribute_command",
-    "report": "rankgate.workspace.reports.commands:report_command",
-    "plot": "rankgate.workspace.reports.commands:plot_command",
-    "config": "rankgate.interface.cli.cli_commands:config_command",
-    "doctor": "rankgate.interface.cli.cli_commands:doctor_command",
-    "completion": "rankgate.interface.cli.cli_commands:completion_command",
-    "plugins": "rankgate.interface.cli.cli_commands:plugins_command",
-    "mcp": "rankgate.interface.mcp.mcp_command:mcp_command",
+_MODULES = {
+    "rankgate.interface.cli.cli_commands": "init skill config doctor completion plugins",
+    "rankgate.interface.demo.demo_command": "demo",
+    "rankgate.decisions.reproduction.commands": "open rank-similarity audit",
+    "rankgate.measurement.description.commands": "describe",
+    "rankgate.data.files.commands": "validate convert formats reanchor",
+    "rankgate.interface.cli.help_search": "help",
+    "rankgate.decisions.advice.commands": "advise blindspots next",
+    "rankgate.measurement.evaluation.commands": "eval",
+    "rankgate.measurement.explanation.commands": "explain reconcile",
+    "rankgate.measurement.evaluation.catalogue_commands": "conventions metrics",
+    "rankgate.measurement.evaluation.trec_eval_command": "trec_eval",
+    "rankgate.measurement.evaluation.trec_commands": "cwl_eval ndeval gdeval",
+    "rankgate.decisions.comparison.commands": "compare",
+    "rankgate.decisions.unjudged.commands": "holes total-error",
+    "rankgate.decisions.cutoffs.commands": "cutoff",
+    "rankgate.decisions.migration.commands": "migrate",
+    "rankgate.decisions.gating.commands": "gate policy baseline account",
+    "rankgate.judging.commands.pool_commands": "pool sheet collect reusability",
+    "rankgate.judging.commands.rate_commands": "rate",
+    "rankgate.judging.commands.agreement_commands": "resolve agree gold",
+    "rankgate.judging.commands.admission_commands": "admit admit-plan",
+    "rankgate.workspace.web.commands": "serve",
+    "rankgate.judging.commands.store_commands": "store",
+    "rankgate.workspace.records.commands": "alerts jobs record history attribute",
+    "rankgate.engines.commands": "engines snapshot",
+    "rankgate.decisions.sweeps.commands": "sweep",
+    "rankgate.measurement.fusion.commands": "fuse",
+    "rankgate.decisions.pipelines.commands": "stages",
+    "rankgate.interface.cli.online_group": "online",
+    "rankgate.recommenders.commands": "split scorecard rating-accuracy",
+    "rankgate.workspace.reports.commands": "report plot",
+    "rankgate.interface.mcp.mcp_command": "mcp",
 }
-"""The function of each command; its module is imported when the command is called."""
+"""The modules that have the commands; they are imported when a command is called."""
+
+_COMMANDS = {
+    name: f"{module}:{name.replace('-', '_')}_command"
+    for module, names in _MODULES.items()
+    for name in names.split()
+}
 
 _INPUT, _OURS, _INTERRUPTED, _CLOSED = 2, 70, 130, 141
 
@@ -239,14 +210,6 @@ _EXAMPLES = (
     "rankgate compare qrels.txt old.run new.run -m nDCG@10 -m RR",
     "rankgate gate qrels.txt old.run new.run --policy rankgate.toml",
 )
-
-
-_HOOKS = {
-    "score_ratings": "rankgate.judging.resolution.rated_evaluation:score_ratings",
-    "on_spark": "rankgate.spark.backend_tables:on_spark",
-    "record": "rankgate.workspace.records.record:record_command_result",
-    "telemetry": "rankgate.workspace.records.telemetry:send_figures",
-}
 
 
 class Program(click.Group):
@@ -283,7 +246,7 @@ class Program(click.Group):
         if described is None:
             return super().resolve_command(ctx, args)
         _take_defaults(ctx, args[0], described)
-        return args[0], CheckedCommand(described, lambda: _load(ctx, args[0])), args[1:]
+        return args[0], CheckedCommand(described, lambda: _load(args[0])), args[1:]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command, or raise an error with the nearest name."""
@@ -296,7 +259,7 @@ class Program(click.Group):
             nearest = [other_name] if other_name else get_close_matches(cmd_name, COMMANDS, 1)
             hint = f"; did you mean {nearest[0]}?" if nearest else f"; try rankgate help {cmd_name}."
             raise click.UsageError(f"unknown command {cmd_name!r}{hint}", ctx)
-        command = _load(ctx, cmd_name)
+        command = _load(cmd_name)
         _take_defaults(ctx, cmd_name, command)
         return command
 
@@ -338,8 +301,7 @@ class Program(click.Group):
             formatter.write("".join(f"  {example}\n" for example in _EXAMPLES))
 
 
-def _load(ctx: click.Context, name: str) -> click.Command:
-    ctx.obj = Hooks(**_HOOKS)
+def _load(name: str) -> click.Command:
     command: click.Command = load_name(_COMMANDS[name])
     return command
 

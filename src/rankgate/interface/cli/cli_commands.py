@@ -1,31 +1,28 @@
-"""The commands ``init``, ``skill``, ``config``, ``doctor``, ``plugins`` and ``completion``.
-
-- ``rankgate init``: write a folder to begin with.
-- ``rankgate skill``: instructions for coding agents.
-- ``rankgate config``: what commands take from the project's file.
-- ``rankgate doctor``: look at the installation and the project.
-- ``rankgate plugins``: list the plug-ins.
-- ``rankgate completion``: the script that completes words in a shell.
-"""
+"""The commands ``init``, ``skill``, ``config``, ``doctor``, ``plugins`` and ``completion``."""
 
 from __future__ import annotations
 
 import sys
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import get_completion_class
 
 from rankgate.core.console import shared_options
+from rankgate.core.console.declared_options import own_options
 from rankgate.core.console.option_types import DefiningCommand
-from rankgate.core.console.terminal_output import print_result, print_to_stderr
+from rankgate.core.console.terminal_output import print_result, print_to_stderr, prints_to_stdout
 from rankgate.core.output_files import new_folder, save_file
 from rankgate.core.present.write_results import FORMS
 from rankgate.interface.cli.doctor import TEAMS, doctor
 from rankgate.interface.cli.installed_plugins import plugins
 from rankgate.interface.cli.project_settings import config
 from rankgate.interface.cli.start.started_folder import CI_FILES, KINDS, init
+
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
 
 
 @click.command(
@@ -34,20 +31,9 @@ from rankgate.interface.cli.start.started_folder import CI_FILES, KINDS, init
     definitions={"Kinds": [(start_kind.name, f"for {start_kind.title}") for start_kind in KINDS.values()]},
 )
 @click.argument("folder", type=click.Path(file_okay=False), default=".")
-@click.option(
-    "--kind",
-    "user",
-    type=click.Choice(list(KINDS)),
-    metavar="KIND",
-    help="The kind of user (see Kinds below); by the files in it if not given.",
-)
-@click.option(
-    "--ci",
-    type=click.Choice(list(CI_FILES)),
-    help="The CI service that runs the gate; by the repository of the folder if not given.",
-)
-@shared_options.form(*FORMS)
-def init_command(folder: str, user: str | None, ci: str | None, form: str) -> None:
+@own_options("user KIND --kind", "ci", choices={"user": KINDS, "ci": CI_FILES})
+@prints_to_stdout
+def init_command(folder: str, *, user: str | None = None, ci: str | None = None) -> Result:
     """Write a FOLDER to begin with: policy, sample data, CI, and a README about every file.
 
     Existing files stay as they are.
@@ -55,8 +41,13 @@ def init_command(folder: str, user: str | None, ci: str | None, form: str) -> No
     \b
     rankgate init
     rankgate init search-quality --kind search --ci gitlab
+    \f
+
+    Options:
+        user: The kind of user (see Kinds below); by the files in it if not given.
+        ci: The CI service that runs the gate; by the repository of the folder if not given.
     """
-    print_result(init(folder, user, ci=ci), form)
+    return init(folder, user, ci=ci)
 
 
 @click.command("skill")
@@ -81,8 +72,8 @@ def skill_command(folder: str | None) -> None:
 
 
 @click.command("config")
-@shared_options.form(*FORMS)
-def config_command(form: str) -> None:
+@prints_to_stdout
+def config_command() -> Result:
     """Show the default of each option in this folder, and where it comes from.
 
     rankgate.toml, or [tool.rankgate] of pyproject.toml, has [defaults] for options and
@@ -92,19 +83,14 @@ def config_command(form: str) -> None:
     rankgate config
     rankgate eval @qrels @production @candidate
     """
-    print_result(config(), form)
+    return config()
 
 
 @click.command("doctor", cls=DefiningCommand, definitions={"Teams": TEAMS.items()})
 @click.argument("folder", type=click.Path(exists=True, file_okay=False), default=".")
-@click.option(
-    "--team",
-    type=click.Choice(list(TEAMS)),
-    metavar="TEAM",
-    help="Also list missing parts that a team of this size can afford (see Teams below).",
-)
+@own_options("team TEAM", choices={"team": TEAMS})
 @shared_options.form(*FORMS)
-def doctor_command(folder: str, team: str | None, form: str) -> None:
+def doctor_command(folder: str, *, team: str | None = None, form: str) -> None:
     """Check the installation and the project in FOLDER; report how to fix each problem.
 
     Exits with 2 if something is wrong; a missing optional program is not an error.
@@ -112,6 +98,10 @@ def doctor_command(folder: str, team: str | None, form: str) -> None:
     \b
     rankgate doctor
     rankgate doctor --team startup
+    \f
+
+    Options:
+        team: Also list missing parts that a team of this size can afford (see Teams below).
     """
     result = doctor(Path(folder), team)
     print_result(result, form)
@@ -120,8 +110,8 @@ def doctor_command(folder: str, team: str | None, form: str) -> None:
 
 
 @click.command("plugins")
-@shared_options.form(*FORMS)
-def plugins_command(form: str) -> None:
+@prints_to_stdout
+def plugins_command() -> Result:
     """List the plug-ins: where they are from, what they add, and their errors.
 
     Packages are found by their entry points; files are those of --plugin.
@@ -130,7 +120,7 @@ def plugins_command(form: str) -> None:
     rankgate plugins
     rankgate --plugin mine.py plugins
     """
-    print_result(plugins(), form)
+    return plugins()
 
 
 _VARIABLE = "_RANKGATE_COMPLETE"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankgate.core.console.option_types import short_help
+from rankgate.core.console.option_types import help_text, short_help
 from rankgate.core.console.terminal_output import output_width
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
@@ -124,7 +124,7 @@ def entries(program: Program, ctx: click.Context) -> Iterator[Entry]:
     for path, command in _commands_of_group(program, ctx, "rankgate"):
         subcommand = path.partition(" ")[2]
         synonyms = [word for word, name in SYNONYMS.items() if name == subcommand]
-        yield Entry("Commands", path, short_help(command), " ".join([command.help or "", *synonyms]))
+        yield Entry("Commands", path, short_help(command), " ".join([help_text(command), *synonyms]))
         options += [
             (subcommand, param) for param in command.params if isinstance(param, click.Option) and param.help
         ]

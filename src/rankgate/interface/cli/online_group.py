@@ -7,26 +7,20 @@ import click
 from rankgate.core.console.option_types import FullHelpGroup
 from rankgate.core.present.lazy_names import load_name
 
-_COMMANDS = {
-    "ingest": "rankgate.online.commands.log_commands:ingest_command",
-    "map": "rankgate.online.commands.log_commands:map_command",
-    "doctor": "rankgate.online.commands.log_commands:doctor_command",
-    "kpi": "rankgate.online.commands.log_commands:kpi_command",
-    "weeks": "rankgate.online.commands.log_commands:weeks_command",
-    "intents": "rankgate.online.commands.log_commands:intents_command",
-    "personalization": "rankgate.online.commands.log_commands:personalization_command",
-    "lists": "rankgate.online.commands.log_commands:lists_command",
-    "judgments": "rankgate.online.commands.click_commands:judgments_command",
-    "simulate": "rankgate.online.commands.click_commands:simulate_command",
-    "replay": "rankgate.online.commands.click_commands:replay_command",
-    "ope": "rankgate.online.commands.click_commands:ope_command",
-    "plan": "rankgate.online.commands.experiment_commands:plan_command",
-    "ab": "rankgate.online.commands.experiment_commands:ab_command",
-    "agreement": "rankgate.online.commands.experiment_commands:agreement_command",
-    "interleave": "rankgate.online.commands.interleave_commands:interleave_command",
-    "watch": "rankgate.decisions.gating.ramps.commands:watch_command",
+_MODULES = {
+    "rankgate.online.commands.log_commands": "ingest map doctor kpi weeks intents personalization lists",
+    "rankgate.online.commands.click_commands": "judgments simulate replay ope",
+    "rankgate.online.commands.experiment_commands": "plan ab agreement",
+    "rankgate.online.commands.interleave_commands": "interleave",
+    "rankgate.decisions.gating.ramps.commands": "watch",
 }
-"""The function of each command; ``watch`` is built on the package of online results."""
+"""The modules that have the commands; they are imported when a command is called."""
+
+_COMMANDS = {
+    name: f"{module}:{name.replace('-', '_')}_command"
+    for module, names in _MODULES.items()
+    for name in names.split()
+}
 
 
 class _OnlineGroup(FullHelpGroup):

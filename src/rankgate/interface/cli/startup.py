@@ -31,10 +31,10 @@ from rankgate.core.console.option_types import (
     AliasedChoice,
     DefiningCommand,
     FullHelpGroup,
+    RenamedOption,
     SectionedCommand,
     SectionOption,
 )
-from rankgate.core.console.shared_options import RenamedOption
 from rankgate.core.errors import NO_MEMORY
 
 _LARGEST = (1 << 63) - 1  # what 64 bits hold

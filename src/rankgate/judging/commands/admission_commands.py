@@ -1,19 +1,15 @@
-"""The commands ``admit`` and ``admit-plan``.
-
-``rankgate admit`` checks whether a judge agrees with people well enough. ``rankgate admit-plan``
-plans the sample that people must judge to measure a judge's agreement.
-"""
+"""The commands ``admit`` and ``admit-plan``."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary, prints
 from rankgate.core.present.write_results import FORMS
 from rankgate.data import read_qrels
 from rankgate.data.collection import Collection
@@ -22,6 +18,9 @@ from rankgate.judging.admission.admit_plan import admit_plan
 from rankgate.judging.admission.judged_pairs import JudgeGrades
 from rankgate.judging.admission.requirements import Demands
 from rankgate.measurement import metric_options
+
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
 
 
 @click.command("admit")
@@ -40,20 +39,10 @@ from rankgate.measurement import metric_options
 )
 @verb_options(admit, "lineage FILE", "top")
 @value_options("demands", Demands)
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
+@prints
 def admit_command(
-    ctx: click.Context,
-    /,
-    people: str,
-    judge: JudgeGrades,
-    runs: tuple[str, ...],
-    scale: str | None,
-    form: str,
-    output: str | None,
-    **arguments: Any,
-) -> None:
+    people: str, judge: JudgeGrades, runs: tuple[str, ...], scale: str | None, **arguments: Any
+) -> Result:
     """Check whether JUDGE, a language model or clicks, agrees with PEOPLE well enough.
 
     A pair that people graded and the judge did not counts against it. With three RUNS or more the
@@ -71,9 +60,7 @@ def admit_command(
     with TerminalProgress(len(runs) + 1):
         people_qrels = read_qrels(Collection.of(people).judgments_source, scale=scale)
         collection = replace(Collection.of(people), judgments=people_qrels, grades={})
-        result = admit(collection, judge, runs, **arguments)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+        return admit(collection, judge, runs, **arguments)
 
 
 @click.command("admit-plan")

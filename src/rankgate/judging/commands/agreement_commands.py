@@ -1,9 +1,4 @@
-"""The commands ``agree``, ``resolve`` and ``gold``.
-
-- ``rankgate agree``: the agreement of raters, with alarms.
-- ``rankgate resolve``: judgments from the ratings of several raters.
-- ``rankgate gold``: gold labels, checked by raters who have not seen them.
-"""
+"""The commands ``agree``, ``resolve`` and ``gold``."""
 
 from __future__ import annotations
 
@@ -13,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
-from rankgate.core.console.option_types import DefiningCommand, FullHelpGroup
+from rankgate.core.console.declared_options import own_options, verb_options
+from rankgate.core.console.option_types import WRITABLE, DefiningCommand, FullHelpGroup
 from rankgate.core.console.shared_options import write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary, prints
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix, replace_file
 from rankgate.core.present.number_formats import count_noun
@@ -25,11 +20,11 @@ from rankgate.data.column_map import map_columns
 from rankgate.judging.agreement.agree import agree
 from rankgate.judging.agreement.rater_resampling import resample_raters
 from rankgate.judging.gold_check import check_gold, draw_gold
-from rankgate.judging.resolution.judgment_files import as_pool, origin_json, trec
-from rankgate.judging.resolution.resolve import resolve, rules
+from rankgate.judging.resolution.resolve import as_pool, origin_json, resolve, rules, trec
 from rankgate.measurement import metric_options, store_options
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.store.stored_project import StoredProject
 
 
@@ -92,12 +87,7 @@ def agree_command(
 @verb_options(resolve, "rule", choices={"rule": [rule.name for rule in rules()]})
 @shared_options.parameters("A parameter of the rule, as in adjudicator=ann or expected=yes.")
 @verb_options(resolve, "transform NAME|FILE", "scale SCALE", "slots N", "sample", "rest FILE")
-@click.option(
-    "--unresolved",
-    type=click.Path(writable=True),
-    metavar="FILE",
-    help="Write the pairs without a judgment as a pool (csv), to be rated again or adjudicated.",
-)
+@own_options("unresolved FILE", kinds={"unresolved": WRITABLE})
 @verb_options(resolve, "columns NAME=COLUMN,...")
 @store_options.instead_of_files(ratings="counted")
 @store_options.save_as("Keep the judgments in the project under this name.")
@@ -106,7 +96,8 @@ def agree_command(
 @shared_options.output
 def resolve_command(
     ratings: str,
-    unresolved: str | None,
+    *,
+    unresolved: str | None = None,
     stored: StoredProject | None,
     save_as: str | None,
     form: str,
@@ -126,6 +117,11 @@ def resolve_command(
     rankgate resolve ratings.csv --rule unanimous --unresolved differ.csv -o agreed.txt
     rankgate resolve book.json --rule adjudicated --parameter adjudicator=ann -o qrels.txt
     rankgate resolve all --project shop --save-as gold
+    \f
+
+    Options:
+        unresolved: Write the pairs without a judgment as a pool (csv), to be rated again or
+            adjudicated.
     """
     check_suffix(unresolved, "csv")
     result = resolve(ratings, **arguments)
@@ -152,20 +148,17 @@ def gold_command() -> None:
 @verb_options(draw_gold, "pairs")
 @shared_options.from_formats("judgments gold")
 @shared_options.seed
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE.csv",
-    type=click.Path(),
-    help="The pool: pairs in random order, without their grades.",
-)
+@own_options("output FILE.csv -o", kinds={"output": click.Path()})
 def draw_gold_command(gold: str, pairs: int, seed: int, output: str) -> None:
     """Draw a random sample of the pairs in GOLD, for raters.
 
     \b
     rankgate gold draw qrels.txt --pairs 200 -o blind.csv
     rankgate sheet blind.csv --raters ann,bob,eve -o sheets
+    \f
+
+    Options:
+        output: The pool: pairs in random order, without their grades.
     """
     sample = draw_gold(gold, pairs, seed=seed)
     with replace_file(output) as file:
@@ -181,11 +174,8 @@ def draw_gold_command(gold: str, pairs: int, seed: int, output: str) -> None:
 @metric_options.convention
 @verb_options(check_gold, "majority", "fewest")
 @shared_options.from_formats("judgments gold", "ratings ratings", "runs runs")
-@shared_options.form(*FORMS)
-@shared_options.output
-def check(
-    gold: str, ratings: str, runs: tuple[str, ...], form: str, output: str | None, **arguments: Any
-) -> None:
+@prints
+def check(gold: str, ratings: str, runs: tuple[str, ...], **arguments: Any) -> Result:
     """Check the labels of GOLD by RATINGS of people who have not seen them.
 
     A label is wrong where raters agree on another grade, and ambiguous where they do not agree.
@@ -195,4 +185,4 @@ def check(
     rankgate gold check qrels.txt blind.jsonl
     rankgate gold check qrels.txt blind.jsonl old.run new.run -m nDCG@10
     """
-    print_result(check_gold(gold, ratings, runs, **arguments), form, output)
+    return check_gold(gold, ratings, runs, **arguments)

@@ -1,10 +1,4 @@
-"""The commands ``pool``, ``reusability``, ``sheet`` and ``collect``.
-
-- ``rankgate pool``: the documents to judge, from the lists of several systems.
-- ``rankgate reusability``: the loss of runs that are left out of the pool.
-- ``rankgate sheet``: create rating sheets from a pool.
-- ``rankgate collect``: the ratings in filled-in sheets.
-"""
+"""The commands ``pool``, ``reusability``, ``sheet`` and ``collect``."""
 
 from __future__ import annotations
 
@@ -14,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import DefiningCommand, SectionedCommand
+from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
+from rankgate.core.console.option_types import WRITABLE, DefiningCommand, SectionedCommand
 from rankgate.core.console.shared_options import check_paths, input_paths, write_output
-from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary
+from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_summary, prints
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import check_suffix
 from rankgate.core.present.layout import sentences
-from rankgate.core.present.write_results import FORMS
 from rankgate.judging.pooling.pool import order_facts, pool, undrawn_judgments
 from rankgate.judging.pooling.pool_sampling import PoolDesign
 from rankgate.judging.pooling.reusability import reusability
@@ -30,52 +24,44 @@ from rankgate.measurement import metric_options, store_options
 from rankgate.measurement.collection_options import of_collection
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.data.collection import Collection
     from rankgate.store.rating.batches import Strategy
     from rankgate.store.stored_project import StoredProject
 
 
+_QRELS = Parameter(
+    "qrels",
+    "path",
+    "Existing judgments: their documents are left out, and guide move-to-front and influence.",
+)
+
+
 @click.command("pool", cls=DefiningCommand, definitions={"Orders": order_facts()})
 @shared_options.runs
-@click.option(
-    "--qrels",
-    type=click.Path(),
-    metavar="QRELS",
-    help="Existing judgments: their documents are left out, and guide move-to-front and influence.",
-)
+@option(_QRELS, metavar="QRELS")
 @value_options(
     "design",
     PoolDesign,
     *("depth", "order", "metric METRIC -m", "strata RANK:RATE,..."),
     *("queries N", "query_sampling", "sizes FILE", "seed"),
 )
-@click.option(
-    "--rest",
-    "rest_to",
-    type=click.Path(writable=True),
-    metavar="FILE",
-    help="Write the pool's documents that were not drawn to FILE, graded -1, for infAP.",
-)
+@own_options("rest_to FILE --rest", kinds={"rest_to": WRITABLE})
 @verb_options(pool, "batch N", "blind")
 @metric_options.convention
 @of_collection("runs", stored=True)
 @store_options.save_as("Make a batch of this name of the pool, for raters, in the project.")
-@click.option(
-    "--strategy",
-    type=click.Choice(["1", "2", "3", "agree"]),
-    default="1",
-    show_default=True,
-    help="The number of people who grade each pair of the batch; agree: until two of them do.",
-)
+@own_options("strategy", choices={"strategy": ("1", "2", "3", "agree")})
 @shared_options.form("csv", "json")
 @shared_options.output
 def pool_command(
     runs: tuple[str, ...],
-    rest_to: str | None,
+    *,
+    rest_to: str | None = None,
     blind: bool,
     stored: StoredProject | None,
     save_as: str | None,
-    strategy: Strategy,
+    strategy: Strategy = "1",
     form: str,
     output: str | None,
     **values: Any,
@@ -90,6 +76,11 @@ def pool_command(
     rankgate pool old.run new.run --qrels qrels.txt --order influence -m nDCG@10
     rankgate pool *.run --strata 100:0.3 --rest rest.qrels -o sample.csv
     rankgate pool bm25 dense --project shop --save-as first --strategy 2
+    \f
+
+    Options:
+        rest_to: Write the pool's documents that were not drawn to FILE, graded -1, for infAP.
+        strategy: The number of people who grade each pair of the batch; agree: until two of them do.
     """
     check_paths(input_paths(), rest_to)
     check_suffix(rest_to, "trec")
@@ -112,12 +103,9 @@ def pool_command(
 @metric_options.metrics
 @metric_options.convention
 @verb_options(reusability, "depth")
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 @of_collection("runs")
-def reusability_command(
-    collection: Collection, runs: tuple[str, ...], form: str, output: str | None, **arguments: Any
-) -> None:
+def reusability_command(collection: Collection, runs: tuple[str, ...], **arguments: Any) -> Result:
     """Estimate how much each RUN would lose if it had not been part of the pool.
 
     Large losses mean that the judgments are unfair to later systems.
@@ -126,39 +114,19 @@ def reusability_command(
     rankgate reusability qrels.txt *.run -m nDCG@10 --depth 10
     """
     with TerminalProgress(len(runs)):
-        result = reusability(collection, list(runs), **arguments)
-    print_result(result, form, output)
+        return reusability(collection, list(runs), **arguments)
 
 
 @click.command("sheet")
 @click.argument("pool", type=click.Path())
-@click.option(
-    "--raters",
-    required=True,
-    metavar="NAME,...",
-    help="The raters' names; with several, -o is a folder with one file each.",
-)
+@own_options("raters NAME,...")
 @verb_options(sheets, "scale SCALE", "per_document N", "overlap SHARE", "queries", "documents")
 @verb_options(sheets, "guideline VERSION", "show")
 @shared_options.from_formats("pools pool", "queries queries", "documents documents", "ratings show")
 @shared_options.seed
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(SHEET_FORMS),
-    default="csv",
-    show_default=True,
-    help="The file format of the sheets.",
-)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE|FOLDER",
-    type=click.Path(),
-    help="Write the sheet to FILE, or one sheet per rater into FOLDER.",
-)
-def sheet_command(pool: str, raters: str, form: Form, output: str, **arguments: Any) -> None:
+@own_options("form --format", choices={"form": SHEET_FORMS})
+@own_options("output FILE|FOLDER -o", kinds={"output": click.Path()})
+def sheet_command(pool: str, *, raters: str, form: Form = "csv", output: str, **arguments: Any) -> None:
     """Create rating sheets from POOL: one per rater, in random order, without systems and ranks.
 
     Spreadsheet programs read no cell as a formula; rankgate collect reports ids that they changed.
@@ -167,6 +135,12 @@ def sheet_command(pool: str, raters: str, form: Form, output: str, **arguments: 
     rankgate sheet pool.csv --raters ann -o ann.csv
     rankgate sheet pool.csv --raters ann,bob,cyd --overlap 0.2 --format xlsx -o sheets
     rankgate sheet differ.csv --raters dan --show ratings.jsonl -o dan.csv
+    \f
+
+    Options:
+        raters: The raters' names; with several, -o is a folder with one file each.
+        form: The file format of the sheets.
+        output: Write the sheet to FILE, or one sheet per rater into FOLDER.
     """
     if not Path(output).is_dir():
         check_paths(input_paths(), output)
@@ -184,15 +158,10 @@ def sheet_command(pool: str, raters: str, form: Form, output: str, **arguments: 
 @verb_options(collect, "pool", "scale SCALE", "rater NAME")
 @shared_options.from_formats("sheets sheets", "pools pool")
 @shared_options.form("jsonl", "csv")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Write to FILE instead of to standard output; new ratings are appended to an existing JSONL file, "
-    "without repeating any.",
-)
-def collect_command(sheets: tuple[str, ...], form: str, output: str | None, **arguments: Any) -> None:
+@own_options("output FILE -o", kinds={"output": click.Path(dir_okay=False)})
+def collect_command(
+    sheets: tuple[str, ...], *, form: str, output: str | None = None, **arguments: Any
+) -> None:
     """Read filled rating SHEETs and report every error in them.
 
     Rows without a grade are unrated. Damaged cells are errors with their line: ids that became
@@ -202,6 +171,11 @@ def collect_command(sheets: tuple[str, ...], form: str, output: str | None, **ar
     \b
     rankgate collect sheets/*.csv --pool pool.csv -o ratings.jsonl
     rankgate agree ratings.jsonl
+    \f
+
+    Options:
+        output: Write to FILE instead of to standard output; new ratings are appended to an existing
+            JSONL file, without repeating any.
     """
     check_paths(input_paths(), output)
     result = collect(sheets, **arguments)

@@ -1,8 +1,4 @@
-"""The command ``rate``: a person at the terminal, or a language model, rates a pool.
-
-Options make a language model the rater. At a terminal, `Keyboard` reads single key presses and
-distinguishes pasted text from keys, and a key loop rates pair after pair.
-"""
+"""The command ``rate``: a person at the terminal, or a language model, rates a pool."""
 
 from __future__ import annotations
 
@@ -20,10 +16,10 @@ import click
 from click.core import ParameterSource
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import parse_pairs, verb_options
+from rankgate.core.console.declared_options import option, own_options, parse_pairs, verb_options
 from rankgate.core.console.shared_options import check_paths, input_paths
 from rankgate.core.console.terminal_output import TerminalProgress, output_width, print_to_stderr
-from rankgate.core.declare import fields_of
+from rankgate.core.declare import Parameter, fields_of
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import check_suffix
@@ -47,24 +43,19 @@ _DEFAULTS = ", ".join(f"{name}={value}" for name, value in PARAMETERS.items())
 
 
 _OPTIONS = (
-    click.option(
-        "--llm", metavar="MODEL", help="Rate with this language model; the options below apply to it."
+    option(
+        Parameter("llm", help="Rate with this language model; the options below apply to it."),
+        metavar="MODEL",
     ),
     verb_options(Judge, "protocol", "url URL", "key_from VARIABLE"),
-    click.option(
-        "--template",
-        type=click.Path(),
-        metavar="FILE",
-        help="The prompt file, with {{query}} and {{document}}; by default a built-in one for grades 0 to 3, "
-        "or for 0 and 1.",
-    ),
-    verb_options(Judge, "structure"),
-    click.option(
+    verb_options(Judge, "template", "structure"),
+    option(
+        Parameter(
+            "parameters", help=f"A parameter of requests; null removes it. Default: {_DEFAULTS}.", default=()
+        ),
         "--parameter",
-        "parameters",
-        multiple=True,
         metavar="NAME=JSON",
-        help=f"A parameter of requests; null removes it. Default: {_DEFAULTS}.",
+        multiple=True,
     ),
     verb_options(Judge, "concurrency", "retries", "backoff", "timeout"),
     click.option(
@@ -328,14 +319,7 @@ _CUT_MESSAGE = "an unfinished line at the end of the file was cut off"
 @verb_options(rate, "guideline VERSION", "batch N")
 @shared_options.from_formats("pools pool", "queries queries", "documents documents")
 @shared_options.seed
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE.jsonl",
-    type=click.Path(),
-    help="The file of ratings; new ones are appended, and work continues where it ended. Needed without "
-    "--project.",
-)
+@own_options("output FILE.jsonl -o", kinds={"output": click.Path()})
 @store_options.instead_of_files(pool="batch")
 @add_judge_options
 @click.pass_context
@@ -343,9 +327,10 @@ def rate_command(
     ctx: click.Context,
     /,
     pool: str,
+    *,
     rater: str | None,
     seed: int,
-    output: str | None,
+    output: str | None = None,
     stored: StoredProject | RemoteProject | None,
     judge: Judge | None,
     **arguments: Any,
@@ -364,6 +349,11 @@ def rate_command(
         --llm MODEL --key-from API_KEY --prices 0.5 1.5 --ceiling 20
     rankgate rate first --project shop --store sqlite:///judging.db --rater ann
     rankgate rate first --project shop --store sqlite:///judging.db --llm MODEL --key-from API_KEY
+    \f
+
+    Options:
+        output: The file of ratings; new ones are appended, and work continues where it ended. Needed
+            without --project.
     """
     if stored is not None:
         if output is not None:

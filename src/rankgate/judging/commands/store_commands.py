@@ -1,28 +1,26 @@
-"""The command ``store``, with ``store model``, ``store import`` and ``store export``.
-
-- ``rankgate store model``: language models as raters of a project, and their admission.
-- ``rankgate store import`` and ``export``: files of any format, ratings of single raters.
-- ``rankgate store``: make, check, back up and fill a store.
-"""
+"""The command ``store``, with ``store model``, ``store import`` and ``store export``."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options
-from rankgate.core.console.option_types import FORMAT, FullHelpGroup
+from rankgate.core.console.declared_options import option, own_options, value_options
+from rankgate.core.console.option_types import FullHelpGroup
 from rankgate.core.console.shared_options import check_paths, write_output
 from rankgate.core.console.terminal_output import (
     output_width,
     print_result,
     print_summary,
     print_to_stderr,
+    prints,
+    prints_to_stdout,
     style_output,
 )
+from rankgate.core.declare import Parameter
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.write_results import FORMS, render_result
 from rankgate.data.files.conversion import PARTS, PartName
@@ -31,6 +29,8 @@ from rankgate.judging.commands.store_people_commands import project, token, user
 from rankgate.measurement import store_options
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
+    from rankgate.store.store import Store
     from rankgate.store.stored_project import StoredProject
 
 
@@ -40,67 +40,48 @@ def model() -> None:
 
 
 @model.command("list")
-@store_options.store
-@store_options.project()
-@shared_options.form(*FORMS)
-def list_(store: str | None, project: str, form: str) -> None:
+@store_options.open_project
+@prints_to_stdout
+def list_(stored_project: StoredProject) -> Result:
     """List the models of a project with their ratings, costs and admission."""
     from rankgate.judging.models.model_jobs import list_models
-    from rankgate.store.stored_project import StoredProject
 
-    with StoredProject.open(store, project) as stored_project:
-        result = list_models(stored_project)
-    print_result(result, form)
+    return list_models(stored_project)
 
 
 @model.command("admit")
 @click.argument("name")
-@store_options.store
-@store_options.project()
+@store_options.open_project
 @value_options("demands", Demands)
-@click.option("--with-runs", is_flag=True, help="Also compare the order of the project's runs.")
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def admit(
-    ctx: click.Context,
-    /,
-    name: str,
-    store: str | None,
-    project: str,
-    demands: Demands,
-    with_runs: bool,
-    form: str,
-    output: str | None,
-) -> None:
+@own_options("with_runs")
+@prints
+def admit(name: str, *, stored_project: StoredProject, demands: Demands, with_runs: bool = False) -> Result:
     """Compare the model NAME with people in the project; its ratings count if it is admitted.
 
     Exits with 0 if it is admitted, 1 if it is refused, 3 if these pairs cannot decide.
+    \f
+
+    Options:
+        with_runs: Also compare the order of the project's runs.
     """
     from rankgate.judging.models.model_admission import admit_model
-    from rankgate.store.stored_project import StoredProject
 
-    with StoredProject.open(store, project) as stored_project:
-        rater = _model_number(stored_project, name)
-        result, _ = admit_model(
-            stored_project.store, stored_project.number, rater, demands=demands, with_runs=with_runs
-        )
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    rater = _model_number(stored_project, name)
+    result, _ = admit_model(
+        stored_project.store, stored_project.number, rater, demands=demands, with_runs=with_runs
+    )
+    return result
 
 
 @model.command("withdraw")
 @click.argument("name")
-@store_options.store
-@store_options.project()
-def withdraw(name: str, store: str | None, project: str) -> None:
+@store_options.open_project
+def withdraw(name: str, stored_project: StoredProject) -> None:
     """Exclude the ratings of the model NAME from now on."""
     from rankgate.judging.models.model_admission import withdraw_model
-    from rankgate.store.stored_project import StoredProject
 
-    with StoredProject.open(store, project) as stored_project:
-        withdraw_model(stored_project.store, stored_project.number, _model_number(stored_project, name))
-    click.echo(f"the ratings of {name} do not count in {project}")
+    withdraw_model(stored_project.store, stored_project.number, _model_number(stored_project, name))
+    click.echo(f"the ratings of {name} do not count in {stored_project.name}")
 
 
 def _model_number(stored_project: StoredProject, name: str) -> int:
@@ -112,36 +93,25 @@ def _model_number(stored_project: StoredProject, name: str) -> int:
 
 @click.command("import")
 @click.argument("source", type=click.Path(), metavar="IN")
-@store_options.store
+@store_options.open_store
 @store_options.project()
-@click.option(
-    "--batch",
-    metavar="NAME",
-    help="Add the unrated pairs to this batch; the batch is created if it does not exist.",
-)
-@click.option(
-    "--final",
-    metavar="RATER",
-    help="The grades of this rater, or of this column of grades, replace the other grades.",
-)
-@click.option("--dry-run", is_flag=True, help="Only report; the store stays as it is.")
-@click.option(
-    "--columns",
-    metavar="NAME=COLUMN,...",
-    help="The columns of a sheet that have no usual name, as in query=term,doc=sku; grades of several raters "
-    "side by side are grade=ann+bob or grade=rater_*.",
-)
-@click.option(
-    "--transform",
-    metavar="NAME|FILE",
-    help="The grades' new values on the project's scale: a name such as graded-to-binary, a file with one "
-    "'from: to' per line, or '1: 0; 2: 1'.",
-)
+@own_options("batch NAME", "final RATER", "dry_run", "columns NAME=COLUMN,...", "transform NAME|FILE")
 @shared_options.from_option
 @shared_options.form(*FORMS)
 @shared_options.output
 def import_(
-    source: str, store: str | None, project: str, form: str, output: str | None, **arguments: Any
+    source: str,
+    *,
+    open_store: Store,
+    project: str,
+    batch: str | None = None,
+    final: str | None = None,
+    dry_run: bool = False,
+    columns: str | None = None,
+    transform: str | None = None,
+    from_: str | None,
+    form: str,
+    output: str | None,
 ) -> None:
     """Bring IN into a project: ratings, judgments, runs, queries, documents; report the loss.
 
@@ -152,34 +122,39 @@ def import_(
     rankgate store import book.json --project shop --batch open --store sqlite:///judging.db
     rankgate store import sheet.csv --project shop --columns query=term,doc=sku,grade=agent_* \\
         --dry-run
+    \f
+
+    Options:
+        batch: Add the unrated pairs to this batch; the batch is created if it does not exist.
+        final: The grades of this rater, or of this column of grades, replace the other grades.
+        dry_run: Only report; the store stays as it is.
+        columns: The columns of a sheet that have no usual name, as in query=term,doc=sku; grades of
+            several raters side by side are grade=ann+bob or grade=rater_*.
+        transform: The grades' new values on the project's scale: a name such as graded-to-binary, a
+            file with one 'from: to' per line, or '1: 0; 2: 1'.
     """
     from rankgate.judging.store.import_export import import_file
-    from rankgate.store.store import Store
 
-    with Store.open(store) as open_store:
-        result = import_file(open_store, project, source, **arguments)
+    arguments = {"columns": columns, "transform": transform, "final": final, "batch": batch}
+    result = import_file(open_store, project, source, from_=from_, dry_run=dry_run, **arguments)
     text = render_result(result, form, output_width(output))
     write_output(style_output(text, form, output), output)
 
 
 @click.command("export")
 @click.argument("target", type=click.Path(writable=True), metavar="OUT")
-@store_options.store
+@store_options.open_store
 @store_options.project()
-@click.option("--to", metavar="FORMAT", type=FORMAT, help="The format of OUT; by its suffix without it.")
-@click.option("--as", "as_", type=click.Choice(list(PARTS)), help="Write only this part of the project.")
-@click.option("--judgments", metavar="NAME", help="Write these resolved judgments, instead of ratings.")
-@click.option(
-    "--run", "runs", metavar="NAME", multiple=True, help="Write this run too; may be given several times."
-)
+@own_options("to FORMAT", "as_ --as", "judgments NAME", "runs NAME --run", choices={"as_": PARTS})
 def export(
     target: str,
-    store: str | None,
+    *,
+    open_store: Store,
     project: str,
-    to: str | None,
-    as_: PartName | None,
-    judgments: str | None,
-    runs: tuple[str, ...],
+    to: str | None = None,
+    as_: PartName | None = None,
+    judgments: str | None = None,
+    runs: tuple[str, ...] = (),
 ) -> None:
     """Write a project to OUT in any format: the ratings of every rater; report the loss.
 
@@ -188,26 +163,31 @@ def export(
     \b
     rankgate store export ratings.csv --as ratings --project shop --store sqlite:///judging.db
     rankgate store export book.json --to quepid-book --project shop
+    \f
+
+    Options:
+        to: The format of OUT; by its suffix without it.
+        as_: Write only this part of the project.
+        judgments: Write these resolved judgments, instead of ratings.
+        runs: Write this run too; may be given several times.
     """
     from rankgate.judging.store.import_export import export_file
-    from rankgate.store.store import Store
 
     check_paths((), target)
     out = sys.stdout.buffer if target == "-" else target
-    with Store.open(store) as open_store:
-        result = export_file(
-            open_store, project, out, to=to, as_=as_, judgments_name=judgments, run_names=runs
-        )
+    result = export_file(open_store, project, out, to=to, as_=as_, judgments_name=judgments, run_names=runs)
     print_to_stderr(render_result(result, "text"))
 
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 
-blobs = click.option(
-    "--blobs",
+blobs = option(
+    Parameter(
+        "blobs",
+        help="The folder, or the URL of object storage, of runs and judgments. Required for PostgreSQL; the "
+        "default for SQLite is FILE.blobs.",
+    ),
     metavar="PLACE",
-    help="The folder, or the URL of object storage, of runs and judgments. Required for PostgreSQL; the "
-    "default for SQLite is FILE.blobs.",
 )
 
 
@@ -245,53 +225,55 @@ def upgrade(store: str | None) -> None:
 
 
 @store_command.command("check")
-@store_options.store
-@click.option(
-    "--clean",
-    is_flag=True,
-    help="Delete the files of runs, judgments and results that nothing refers to any more.",
-)
+@store_options.open_store
+@own_options("clean")
 @shared_options.form(*FORMS)
-def check(store: str | None, clean: bool, form: str) -> None:
+def check(*, open_store: Store, clean: bool = False, form: str) -> None:
     """Check the database, the blobs, and that tasks agree with the ratings.
 
     Exits with 1 if something is wrong.
+    \f
+
+    Options:
+        clean: Delete the files of runs, judgments and results that nothing refers to any more.
     """
     from rankgate.judging.store.store_checks import check_store, clean_store
-    from rankgate.store.store import Store
 
-    with Store.open(store) as open_store:
-        if clean:
-            print_summary([clean_store(open_store)])
-        result = check_store(open_store)
+    if clean:
+        print_summary([clean_store(open_store)])
+    result = check_store(open_store)
     print_result(result, form)
     if result.findings:
         sys.exit(1)
 
 
 @store_command.command("hashes")
-@store_options.store
-@shared_options.form(*FORMS)
-def hashes(store: str | None, form: str) -> None:
+@store_options.open_store
+@prints_to_stdout
+def hashes(open_store: Store) -> Result:
     """Print the hash of every table: stores with the same hashes hold the same."""
     from rankgate.judging.store.store_checks import store_hashes
-    from rankgate.store.store import Store
 
-    with Store.open(store) as open_store:
-        print_result(store_hashes(open_store), form)
+    return store_hashes(open_store)
 
 
 @store_command.command("drill")
 @click.argument("source", type=click.Path(), metavar="[FILE.zip]", required=False)
 @store_options.store
-@click.option("--into", metavar="URL", help="The path of the new store [default: a temporary SQLite file].")
+@own_options("into URL")
 @blobs
 @shared_options.form(*FORMS)
-def drill(source: str | None, store: str | None, into: str | None, blobs: str | None, form: str) -> None:
+def drill(
+    source: str | None, *, store: str | None, into: str | None = None, blobs: str | None, form: str
+) -> None:
     """Test a backup: restore it, compare the hash of every table, and check the new store.
 
     Without FILE.zip the store is backed up first, to a temporary file. Exits with 1 if something
     is wrong with the restored store.
+    \f
+
+    Options:
+        into: The path of the new store [default: a temporary SQLite file].
     """
     from rankgate.judging.store.store_checks import drill as made_of
 

@@ -246,8 +246,8 @@ class Judge:
         url: The endpoint, such as http://localhost:11434/v1; by default the endpoint of the
             protocol.
         key_from: The environment variable with the API key; the key is never stored.
-        template: the file of the prompt; by default the template of rankgate for grades 0 to 3 or 0
-            and 1.
+        template: the prompt file, with {{query}} and {{document}}; by default a built-in one for grades
+            0 to 3, or for 0 and 1.
         structure: The way the endpoint enforces JSON answers: by schema, as any object, or not.
         parameters: of requests, over ``protocols.PARAMETERS``; None takes one away.
         concurrency: The largest number of requests at the same time.

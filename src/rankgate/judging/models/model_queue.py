@@ -279,13 +279,9 @@ class ModelQueue:
                     self._add_job(connection, rule, names, numbers[-1])
             except RankgateError as error:
                 problem = str(error)
-            audit.record(
-                connection,
-                _AUTOMATIC,
-                "model.automatic",
-                ", ".join(names),
-                project=rule.project,
-                details={"problem": problem} if problem else {},
+            details: dict[str, Any] = {"problem": problem} if problem else {}
+            _AUTOMATIC.record(
+                connection, "model.automatic", ", ".join(names), project=rule.project, **details
             )
 
     def _add_job(self, connection: Connection, rule: ModelRule, names: list[str], last: int) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import verb_options
-from rankgate.core.console.terminal_output import TerminalProgress, print_result
-from rankgate.core.present.write_results import FORMS
+from rankgate.core.console.terminal_output import TerminalProgress, prints
 from rankgate.measurement.description.describe import describe
+
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
 
 
 @click.command("describe")
@@ -19,9 +21,8 @@ from rankgate.measurement.description.describe import describe
 @shared_options.as_kind
 @verb_options(describe, "cutoff -k")
 @shared_options.table_columns
-@shared_options.form(*FORMS)
-@shared_options.output
-def describe_command(files: tuple[str, ...], form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def describe_command(files: tuple[str, ...], **arguments: Any) -> Result:
     """Show what each FILE holds: format, queries, documents, grades, ties, hashes.
 
     For several files also what they have in common, and which share of the first documents of
@@ -32,5 +33,4 @@ def describe_command(files: tuple[str, ...], form: str, output: str | None, **ar
     rankgate describe qrels.txt bm25.run dense.run -k 20
     """
     with TerminalProgress(len(files)):
-        result = describe(list(files), **arguments)
-    print_result(result, form, output)
+        return describe(list(files), **arguments)

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import SectionedCommand
-from rankgate.core.console.shared_options import backend_options, find_hook
+from rankgate.core.console.shared_options import backend_options
 from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_figures_options
 from rankgate.core.errors import UsageError
+from rankgate.core.present.lazy_names import load_upper
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.score_parts import Need
 from rankgate.data.spark_tables import is_on_spark
@@ -35,7 +36,7 @@ FROM_RATINGS = ("searchtweak", "quepid")
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention
-@click.option("--per-query", is_flag=True, help="Show each query, not only the means.")
+@own_options("per_query")
 @verb_options(evaluate, "bounds", "slices TAG --slice")
 @shared_options.scale
 @of_collection("runs", stored=True)
@@ -48,7 +49,7 @@ def eval_command(
     runs: tuple[str, ...],
     *,
     collection: Collection,
-    per_query: bool,
+    per_query: bool = False,
     scale: str | None,
     stored: StoredProject | None,
     save_as: str | None,
@@ -66,11 +67,15 @@ def eval_command(
     rankgate eval chat.qrels chat.run --tags "ids:(?P<talk>.+)_(?P<turn>[0-9]+)" --slice turn
     rankgate eval test.qrels.csv knn.run -m Coverage@10 --items books.csv --training train.csv
     rankgate eval gold bm25 dense --project shop --store sqlite:///judging.db
+    \f
+
+    Options:
+        per_query: Show each query, not only the means.
     """
     convention: Convention = arguments.pop("convention")
     if convention.name in FROM_RATINGS and not is_on_spark(collection.judgments):
         with TerminalProgress(len(runs)):
-            rated = find_hook("score_ratings")(
+            rated = load_upper("score_ratings")(
                 collection,
                 runs,
                 how=convention,

@@ -1,15 +1,14 @@
-"""The commands ``cwl_eval``, ``ndeval`` and ``gdeval`` of rankgate.
-
-``rankgate cwl_eval``, ``rankgate ndeval`` and ``rankgate gdeval`` each take the options of the
-tool of that name and print its output. Before the last two come the options that they share.
-"""
+"""The commands ``cwl_eval``, ``ndeval`` and ``gdeval`` of rankgate."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from rankgate.core.console.declared_options import own_options, value_options, verb_options
+from rankgate.core.declare import Range
 from rankgate.measurement.evaluation.trec.cwl_eval import MEASURES, Limits, cwl_eval, read_metrics
 from rankgate.measurement.evaluation.trec.web_track import gdeval, ndeval
 
@@ -20,54 +19,38 @@ if TYPE_CHECKING:
 @click.command("cwl_eval")
 @click.argument("gains", type=click.Path(), metavar="GAINS")
 @click.argument("run", type=click.Path(), metavar="RUN")
-@click.option(
-    "-c",
-    "--cost_file",
-    "costs",
-    type=click.Path(),
-    metavar="FILE",
-    help="The cost of each type of element, which is the second field of RUN: lines of type, cost.",
+@own_options("costs FILE -c --cost_file", "metrics FILE -m --metrics_file", "colnames -n", "residuals -r")
+@value_options(
+    "ends", Limits, *(f"{end} --{end}" for end in ("max_gain", "min_gain", "max_cost", "min_cost"))
 )
-@click.option(
-    "-m",
-    "--metrics_file",
-    "metrics",
-    type=click.Path(),
-    metavar="FILE",
-    help="Metrics, one a line, such as INSTCWLMetric(2.0).",
-)
-@click.option("-n", "--colnames", is_flag=True, help="Print the names of columns first.")
-@click.option("-r", "--residuals", is_flag=True, help="Also print values that are not known.")
-@click.option("--max_gain", type=float, default=1.0, show_default=True, help="The highest gain.")
-@click.option("--min_gain", type=float, default=0.0, show_default=True, help="The lowest gain.")
-@click.option("--max_cost", type=float, default=1.0, show_default=True, help="The highest cost.")
-@click.option("--min_cost", type=float, default=1.0, show_default=True, help="The lowest cost.")
-@click.option(
-    "--max_depth",
-    type=click.IntRange(min=2),
-    default=1000,
-    show_default=True,
-    help="The number of ranks that count.",
-)
+@own_options("max_depth --max_depth")
 def cwl_eval_command(
     gains: str,
     run: str,
     *,
-    costs: str | None,
-    metrics: str | None,
-    colnames: bool,
-    residuals: bool,
-    max_depth: int,
-    **ends: float,
+    costs: str | None = None,
+    metrics: str | None = None,
+    colnames: bool = False,
+    residuals: bool = False,
+    ends: Limits,
+    max_depth: Annotated[int, Range(2)] = 1000,
 ) -> None:
     """Print what cwl_eval prints: expected utility, cost and depth of each query and metric.
 
     \b
     rankgate cwl_eval gains.txt bm25.run -n
     rankgate cwl_eval gains.txt bm25.run -c costs.txt -m metrics.txt -n -r
+    \f
+
+    Options:
+        costs: The cost of each type of element, which is the second field of RUN: lines of type, cost.
+        metrics: Metrics, one a line, such as INSTCWLMetric(2.0).
+        colnames: Print the names of columns first.
+        residuals: Also print values that are not known.
+        max_depth: The number of ranks that count.
     """
     chosen_metrics = read_metrics(metrics) if metrics else ()
-    rows = list(cwl_eval(gains, run, chosen_metrics, costs=costs, ends=Limits(**ends), depth=max_depth))
+    rows = list(cwl_eval(gains, run, chosen_metrics, costs=costs, ends=ends, depth=max_depth))
     if colnames:
         headers = [*MEASURES, *(f"Res{measure}" for measure in MEASURES if residuals)]
         click.echo("\t".join(("Topic", "Metric", *headers)))
@@ -76,7 +59,7 @@ def cwl_eval_command(
         click.echo("\t".join((row.query_id, row.metric, *(f"{number:z.4f}" for number in numbers))))
 
 
-def web_track_options(program: str) -> Decorator:
+def web_track_options(verb: Command) -> Decorator:
     """The arguments and options of both programs."""
     declared = (
         click.argument("qrels", type=click.Path(), metavar="QRELS"),
@@ -84,12 +67,7 @@ def web_track_options(program: str) -> Decorator:
         click.option(
             "-c", "complete", is_flag=True, help="Divide by all judged topics, not by those that RUN has."
         ),
-        click.option(
-            "-baseline",
-            type=click.Path(),
-            metavar="RUN",
-            help=f"Print differences from this run, as {program} does.",
-        ),
+        verb_options(verb, "baseline RUN -baseline"),
         click.option(
             "-riskAlpha",
             "risk",
@@ -100,13 +78,7 @@ def web_track_options(program: str) -> Decorator:
             help="With -baseline: a loss weighs 1 + A times as much as a gain.",
         ),
     )
-
-    def decorate(function: Command) -> Command:
-        for decorator in reversed(declared):
-            function = decorator(function)
-        return function
-
-    return decorate
+    return lambda function: functools.reduce(lambda made, add: add(made), reversed(declared), function)
 
 
 def _parse_number_text(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -120,22 +92,8 @@ def _parse_number_text(ctx: click.Context, parameter: click.Parameter, value: st
 
 
 @click.command("ndeval")
-@web_track_options("ndeval")
-@click.option(
-    "-alpha",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="The factor by which another document on a subtopic is worth less.",
-)
-@click.option(
-    "-beta",
-    type=click.FloatRange(0, 1),
-    default=0.5,
-    show_default=True,
-    help="The probability of looking at the next document, for NRBP.",
-)
-@click.option("-traditional", is_flag=True, help="Order by score and document, not by rank.")
+@web_track_options(ndeval)
+@verb_options(ndeval, "alpha -alpha", "beta -beta", "traditional -traditional")
 @click.option(
     "-M",
     "depth",
@@ -157,7 +115,7 @@ def ndeval_command(qrels: str, run: str, **arguments: object) -> None:
 
 
 @click.command("gdeval")
-@web_track_options("gdeval")
+@web_track_options(gdeval)
 @click.option(
     "-k",
     "cutoff",

@@ -1,8 +1,4 @@
-"""The commands ``rankgate explain`` and ``rankgate reconcile``.
-
-``rankgate explain`` shows how one value was computed, document by document. ``rankgate
-reconcile`` scores the same data under all conventions, and shows what separates the numbers.
-"""
+"""The commands ``rankgate explain`` and ``rankgate reconcile``."""
 
 from __future__ import annotations
 
@@ -11,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import CONVENTION, SectionedCommand
-from rankgate.core.console.terminal_output import print_result
-from rankgate.core.declare import declared_parameter
+from rankgate.core.console.terminal_output import print_result, prints
+from rankgate.core.declare import Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.measurement import metric_options
@@ -34,30 +30,32 @@ if TYPE_CHECKING:
 @metric_options.metric
 @metric_options.metrics_from
 @metric_options.convention
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=DEPTH,
-    show_default=True,
-    help="Show at most this many documents of each list, the most important first.",
-)
-@click.option(
-    "--all-parameters",
-    is_flag=True,
-    help="Show all parameters of the metric, not only those that differ from the defaults.",
-)
+@own_options("depth", "all_parameters")
 @shared_options.form(*FORMS)
 @shared_options.output
 @of_collection("run")
 def explain_command(
-    collection: Collection, run: str, *, all_parameters: bool, form: str, output: str | None, **arguments: Any
+    collection: Collection,
+    run: str,
+    *,
+    depth: Cutoff = DEPTH,
+    all_parameters: bool = False,
+    form: str,
+    output: str | None,
+    **arguments: Any,
 ) -> None:
     """Show how the value of one metric for one query of RUN was computed.
 
     \b
     rankgate explain qrels.txt bm25.run --query q7 -m nDCG@10
+    \f
+
+    Options:
+        depth: Show at most this many documents of each list, the most important first.
+        all_parameters: Show all parameters of the metric, not only those that differ from the
+            defaults.
     """
-    result = explain(collection, run, **arguments)
+    result = explain(collection, run, depth=depth, **arguments)
     if form == "json":  # it has every parameter in any case
         print_result(result, form, output)
     else:
@@ -68,24 +66,19 @@ def explain_command(
 @shared_options.qrels
 @shared_options.run
 @metric_options.metric
-@click.option("--from", "begin", metavar="NAME", type=CONVENTION, help="The convention to start from.")
-@click.option(
-    "--to", "end", metavar="NAME", type=CONVENTION, help="The target convention, reached axis by axis."
-)
-@click.option("--value", metavar="NUMBER", help=declared_parameter(reconcile, "value").sentence)
+@own_options("begin NAME --from", "end NAME --to", kinds=dict.fromkeys(("begin", "end"), CONVENTION))
+@verb_options(reconcile, "value NUMBER", kinds={"value": click.STRING})
 @of_collection("run", from_flag="--from-format")
-@shared_options.form(*FORMS)
-@shared_options.output
+@prints
 def reconcile_command(
     run: str,
     metric: str,
-    begin: str | None,
-    end: str | None,
+    *,
+    begin: str | None = None,
+    end: str | None = None,
     value: str | None,
     collection: Collection,
-    form: str,
-    output: str | None,
-) -> None:
+) -> Result:
     """Score RUN under every convention and explain the differences.
 
     \b
@@ -93,6 +86,11 @@ def reconcile_command(
     rankgate reconcile qrels.txt bm25.run -m nDCG@10 --from trec --to esci
     rankgate reconcile qrels.txt bm25.run -m nDCG@10 --value 0.4326
     rankgate reconcile test.qrels.csv knn.run -m Gini@10 --items books.csv
+    \f
+
+    Options:
+        begin: The convention to start from.
+        end: The target convention, reached axis by axis.
     """
     if (begin is None) != (end is None):
         raise UsageError("--from and --to go together; name both conventions.", code="missing-input")
@@ -100,11 +98,8 @@ def reconcile_command(
         raise UsageError(
             "--value looks through all conventions; leave out --from and --to.", code="conflicting-options"
         )
-    result: Result
     if begin is not None and end is not None:
-        result = bridge(collection, run, metric, begin, end)
-    elif value is not None:
-        result = find_reported(collection, run, metric, value)
-    else:
-        result = reconcile_metrics(collection, run, metric)
-    print_result(result, form, output)
+        return bridge(collection, run, metric, begin, end)
+    if value is not None:
+        return find_reported(collection, run, metric, value)
+    return reconcile_metrics(collection, run, metric)

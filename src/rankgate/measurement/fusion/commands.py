@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import FORMAT, DefiningCommand
+from rankgate.core.console.declared_options import own_options, value_options, verb_options
+from rankgate.core.console.option_types import DefiningCommand
 from rankgate.core.console.shared_options import check_paths
 from rankgate.core.console.terminal_output import TerminalProgress, print_result, print_to_stderr
 from rankgate.core.errors import UsageError
@@ -58,22 +58,13 @@ def _numbers(_ctx: click.Context, _option: click.Parameter, weights_text: str | 
     "convention CONVENTION",
 )
 @shared_options.form(*FORMS)
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="FILE",
-    type=click.Path(),
-    help="Write the fused run to FILE instead of standard output.",
-)
-@click.option(
-    "--to", metavar="FORMAT", type=FORMAT, help="The format of the run; by the suffix of FILE without it."
-)
+@own_options("target FILE -o --output", "to FORMAT")
 def fuse_command(
     runs: tuple[str, ...],
     learning: FusionLearning,
-    target: str | None,
-    to: str | None,
+    *,
+    target: str | None = None,
+    to: str | None = None,
     form: str,
     **arguments: Any,
 ) -> None:
@@ -90,6 +81,11 @@ def fuse_command(
     rankgate fuse bm25.run dense.run --method linear --weights 0.3,0.7 -o hybrid.run
     rankgate fuse bm25.run dense.run --method linear --train qrels.txt --tune -o hybrid.run
     rankgate fuse a.run b.run c.run --method probfuse --train qrels.txt -o fused.run.gz
+    \f
+
+    Options:
+        target: Write the fused run to FILE instead of standard output.
+        to: The format of the run; by the suffix of FILE without it.
     """
     judged = (str(learning.train),) if learning.train else ()
     check_paths((*runs, *judged), target)

@@ -1,8 +1,4 @@
-"""Commands of ``rankgate online`` on clicks: judgments, simulation, replay, policies.
-
-``judgments``: grades from clicks. ``simulate``: clicks with a known truth.
-``replay``: a candidate ranking on logged clicks. ``ope``: the reward of another policy, estimated.
-"""
+"""Commands of ``rankgate online`` on clicks: judgments, simulation, replay, policies."""
 
 from __future__ import annotations
 
@@ -11,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import FORMAT, DefiningCommand
+from rankgate.core.console.declared_options import own_options, value_options, verb_options
+from rankgate.core.console.option_types import WRITABLE, DefiningCommand
 from rankgate.core.console.shared_options import backend_options, check_paths, input_paths
-from rankgate.core.console.terminal_output import print_result
+from rankgate.core.console.terminal_output import print_result, prints, prints_to_stdout
 from rankgate.core.present.write_results import FORMS
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.clicks.judge_clicks import OPENSEARCH, Grading, judgments
@@ -26,6 +22,7 @@ from rankgate.online.off_policy.evaluate_policy import ope
 from rankgate.online.off_policy.replay import replay
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.online.events.events import Events
 
 
@@ -42,17 +39,7 @@ def _parse_number_list(_ctx: click.Context, _option: click.Parameter, text: str)
     definitions={"Models": [(model.name, model.title) for model in MODELS.values()]},
 )
 @events_argument
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="QRELS",
-    type=click.Path(writable=True),
-    help="Write the judgments to QRELS; the estimates are printed.",
-)
-@click.option(
-    "--to", metavar="FORMAT", type=FORMAT, help="The format of QRELS; by the suffix of its name without it."
-)
+@own_options("target QRELS -o --output", "to FORMAT", kinds={"target": WRITABLE})
 @verb_options(
     judgments,
     "model",
@@ -85,7 +72,14 @@ def _parse_number_list(_ctx: click.Context, _option: click.Parameter, text: str)
 @backend_options
 @click.pass_context
 def judgments_command(
-    ctx: click.Context, /, events: Events, target: str | None, to: str | None, form: str, **arguments: Any
+    ctx: click.Context,
+    /,
+    events: Events,
+    *,
+    target: str | None = None,
+    to: str | None = None,
+    form: str,
+    **arguments: Any,
 ) -> None:
     """Make judgments from clicks, by a click model.
 
@@ -97,6 +91,11 @@ def judgments_command(
     rankgate online judgments events
     rankgate online judgments ubi.ndjson --model sdbn -o qrels.csv
     rankgate online judgments events --grades quantiles --min-examined 50 -o qrels.csv
+    \f
+
+    Options:
+        target: Write the judgments to QRELS; the estimates are printed.
+        to: The format of QRELS; by the suffix of its name without it.
     """
     check_paths(input_paths(), target)
     result = judgments(events, **arguments)
@@ -113,14 +112,7 @@ def judgments_command(
 )
 @click.argument("qrels", type=click.Path(), required=False)
 @click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN...]")
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="FILE.parquet",
-    type=click.Path(writable=True),
-    help="Write the events to FILE.parquet.",
-)
+@own_options("target FILE.parquet -o --output", kinds={"target": WRITABLE})
 @verb_options(
     simulate,
     "user",
@@ -132,10 +124,10 @@ def judgments_command(
     choices={"user": list(USERS), "model": list(MODELS)},
 )
 @events_options("judgments qrels", "runs runs", log="learned_from")
-@shared_options.form(*FORMS)
+@prints_to_stdout
 def simulate_command(
-    qrels: str | None, runs: tuple[str, ...], target: str | None, form: str, **arguments: Any
-) -> None:
+    qrels: str | None, runs: tuple[str, ...], *, target: str | None = None, **arguments: Any
+) -> Result:
     """Simulate clicks of users on the lists of RUNs, or by a click model learned from a log.
 
     With several RUNs each search is answered by one of them at random, which is its variant. The
@@ -145,9 +137,13 @@ def simulate_command(
     rankgate online simulate qrels.txt old.run new.run -o events.parquet
     rankgate online simulate qrels.txt new.run --user informational --searches 50000
     rankgate online simulate --learned-from events --model pbm -o more.parquet
+    \f
+
+    Options:
+        target: Write the events to FILE.parquet.
     """
     check_paths(input_paths(), target)
-    print_result(simulate(qrels, runs, output=target, **arguments), form)
+    return simulate(qrels, runs, output=target, **arguments)
 
 
 def _parse_prices(_ctx: click.Context, _option: click.Parameter, text: str | None) -> tuple[float, ...]:
@@ -169,12 +165,8 @@ def _parse_prices(_ctx: click.Context, _option: click.Parameter, text: str | Non
 )
 @verb_options(replay, "min_support SHARE", "resamples N", "level", "seed")
 @events_options("runs run")
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def replay_command(
-    ctx: click.Context, /, run: str, events: Events, form: str, output: str | None, **arguments: Any
-) -> None:
+@prints
+def replay_command(run: str, events: Events, **arguments: Any) -> Result:
     """Score the candidate RUN on logged clicks, before a user sees it.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. Query
@@ -185,9 +177,7 @@ def replay_command(
     rankgate online replay new.run events
     rankgate online replay new.run ubi.ndjson -k 5 --format json
     """
-    result = replay(run, events, **arguments)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return replay(run, events, **arguments)
 
 
 @click.command(
@@ -196,28 +186,13 @@ def replay_command(
     definitions={"Estimators": [(estimator.name, estimator.title) for estimator in ESTIMATORS.values()]},
 )
 @click.argument("log", type=click.Path())
-@click.option(
-    "--target",
-    required=True,
-    metavar="POLICY",
-    help="The policy: uniform over the actions of LOG, or over N as uniform:N; a column of LOG with its "
-    "probability of the logged action; or a file of action, probability and perhaps position.",
-)
+@own_options("target POLICY")
 @verb_options(ope, "estimators ESTIMATOR --estimator", choices={"estimators": list(ESTIMATORS)})
-@click.option(
-    "--columns",
-    multiple=True,
-    metavar="NAME=COLUMN,...",
-    help="Column names of LOG and of the target's table: reward=bought,action=offer.",
-)
+@own_options("columns NAME=COLUMN,...")
 @verb_options(ope, "clip", "min_ess N", "max_unsupported SHARE", "level")
 @shared_options.from_formats("logs log")
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def ope_command(
-    ctx: click.Context, /, log: str, target: str, form: str, output: str | None, **arguments: Any
-) -> None:
+@prints
+def ope_command(log: str, *, target: str, columns: tuple[str, ...] = (), **arguments: Any) -> Result:
     """Estimate what another policy would have earned, from a LOG with propensities.
 
     LOG is a table with a row for each decision: action, reward, propensity; with slates a row for
@@ -227,7 +202,12 @@ def ope_command(
     rankgate online ope log.csv --target uniform
     rankgate online ope log.csv --target new_policy --columns reward=bought
     rankgate online ope slates.parquet --target new.csv --estimator rips
+    \f
+
+    Options:
+        target: The policy: uniform over the actions of LOG, or over N as uniform:N; a column of LOG
+            with its probability of the logged action; or a file of action, probability and perhaps
+            position.
+        columns: Column names of LOG and of the target's table: reward=bought,action=offer.
     """
-    result = ope(log, target, **arguments)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return ope(log, target, columns=columns, **arguments)

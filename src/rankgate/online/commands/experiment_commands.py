@@ -1,9 +1,4 @@
-"""Commands of ``rankgate online`` on experiments: plan, compare, agree.
-
-The options of experiments and of the tests of arms are shared by these commands. ``plan``: the
-duration of experiments. ``ab``: a comparison of the arms of an experiment. ``agreement``: a test if
-offline metrics predict online KPIs.
-"""
+"""Commands of ``rankgate online`` on experiments: plan, compare, agree."""
 
 from __future__ import annotations
 
@@ -15,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.terminal_output import print_result, with_figures_options
+from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
+from rankgate.core.console.terminal_output import prints, with_figures_options
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
-from rankgate.core.present.write_results import FORMS
 from rankgate.online.commands.log_options import events_argument, events_options
 from rankgate.online.experiments.compare_arms import ab
 from rankgate.online.experiments.experiment_design import Design, ExperimentTest
@@ -28,6 +22,7 @@ from rankgate.online.experiments.plan_experiment import plan
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command, Decorator
+    from rankgate.core.present.base_result import Result
     from rankgate.online.events.events import Events
 
 
@@ -58,17 +53,14 @@ def design_options(*fields: str) -> Decorator:
                 design = replace(Design.read(design_file), **options)
             function(*args, design=design, **arguments)
 
-        return _DESIGN_FILE(value_options("design", Design, *declarations)(with_file))
+        with_design = value_options("design", Design, *declarations)(with_file)
+        return option(_DESIGN_FILE, "--design", metavar="FILE", kind=click.Path(dir_okay=False))(with_design)
 
     return decorate
 
 
-_DESIGN_FILE = click.option(
-    "--design",
-    "design_file",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="A TOML file with the experiment, in the table [design]; options override it.",
+_DESIGN_FILE = Parameter(
+    "design_file", help="A TOML file with the experiment, in the table [design]; options override it."
 )
 
 
@@ -101,15 +93,7 @@ def test_options(*fields: str) -> Decorator:
 @events_argument
 @verb_options(plan, "kpis KPI -k --kpi")
 @design_options("unit UNIT")
-@click.option(
-    "--share",
-    "shares",
-    type=float,
-    multiple=True,
-    default=(0.01, 0.05, 0.25, 0.5),
-    show_default=True,
-    help="A share of the traffic that the treatment would have; may be given several times.",
-)
+@own_options("shares --share", kinds={"shares": click.FLOAT})
 @verb_options(plan, "effect SHARE", "horizon DAYS")
 @test_options("level", "power")
 @click.option(
@@ -120,9 +104,10 @@ def test_options(*fields: str) -> Decorator:
     "tests; simulated users click on documents that are judged relevant.",
 )
 @events_options(goals=True, figures=True)
-@shared_options.form(*FORMS)
-@shared_options.output
-def plan_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def plan_command(
+    events: Events, *, shares: tuple[float, ...] = (0.01, 0.05, 0.25, 0.5), **arguments: Any
+) -> Result:
     """Plan an A/B test from a log: for each KPI, the days until a difference can be detected.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -131,8 +116,12 @@ def plan_command(events: Events, form: str, output: str | None, **arguments: Any
     rankgate online plan events
     rankgate online plan events -k search_ctr -k latency_p95 --effect 0.01 --share 0.1
     rankgate online plan events --interleave qrels.txt old.run new.run
+    \f
+
+    Options:
+        shares: A share of the traffic that the treatment would have; may be given several times.
     """
-    print_result(plan(events, **arguments), form, output)
+    return plan(events, shares=shares, **arguments)
 
 
 @click.command("ab")
@@ -142,12 +131,8 @@ def plan_command(events: Events, form: str, output: str | None, **arguments: Any
 @test_options()
 @events_options(goals=True, figures=True)
 @with_figures_options
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def ab_command(
-    ctx: click.Context, /, events: Events, design: Design, form: str, output: str | None, **arguments: Any
-) -> None:
+@prints
+def ab_command(events: Events, design: Design, **arguments: Any) -> Result:
     """Compare the arms of an A/B test, after a check of the sample ratio.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs; with
@@ -160,20 +145,20 @@ def ab_command(
     rankgate online ab users.csv --variant arm --unit user_id -m spend -m spend/visits
     """
     data = events.log if design.variant else events
-    result = ab(data, design=design, despite=events.despite, **arguments)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return ab(data, design=design, despite=events.despite, **arguments)
+
+
+_EVENTS = Parameter(
+    "events",
+    "path",
+    "Instead of EXPERIMENTS a log: a folder that rankgate online ingest made, a table of events, or a file "
+    "of a log.",
+)
 
 
 @click.command("agreement")
 @click.argument("experiments", type=click.Path(), required=False, metavar="[EXPERIMENTS]")
-@click.option(
-    "--events",
-    type=click.Path(),
-    metavar="EVENTS",
-    help="Instead of EXPERIMENTS a log: a folder that rankgate online ingest made, a table of events, or a "
-    "file of a log.",
-)
+@option(_EVENTS, metavar="EVENTS")
 @verb_options(
     agreement,
     "qrels",
@@ -185,11 +170,8 @@ def ab_command(
     "seed",
 )
 @events_options("judgments qrels", "tables experiments")
-@shared_options.form(*FORMS)
-@shared_options.output
-def agreement_command(
-    experiments: str | None, events: Events | None, form: str, output: str | None, **arguments: Any
-) -> None:
+@prints
+def agreement_command(experiments: str | None, events: Events | None, **arguments: Any) -> Result:
     """Measure whether offline metrics predict what users do.
 
     EXPERIMENTS is a table with a row for each past experiment and metric or KPI: experiment, side
@@ -204,4 +186,4 @@ def agreement_command(
     data = experiments or events
     if data is None or (experiments and events) or bool(events) != bool(arguments["qrels"]):
         raise UsageError(NOTHING_TO_MEASURE, code="missing-argument")
-    print_result(agreement(data, **arguments), form, output)
+    return agreement(data, **arguments)

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import verb_options
+from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import DefiningCommand, FullHelpGroup
 from rankgate.core.console.shared_options import check_paths, input_paths
-from rankgate.core.console.terminal_output import print_result
-from rankgate.core.present.write_results import FORMS
+from rankgate.core.console.terminal_output import prints, prints_to_stdout
 from rankgate.online.clicks.simulated_users import USERS
 from rankgate.online.commands.log_options import events_options, optional_events_argument
 from rankgate.online.interleaving.interleaving_methods import METHODS
@@ -20,6 +19,7 @@ from rankgate.online.interleaving.score_interleaving import preference
 from rankgate.online.interleaving.simulate_tests import sensitivity
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.online.events.events import Events
 
 
@@ -39,18 +39,11 @@ def interleave_command() -> None:
 
 @interleave_command.command("lists", cls=DefiningCommand, definitions=_DEFINED)
 @shared_options.runs
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="FILE.jsonl",
-    type=click.Path(),
-    help="Write the lists to FILE.jsonl, one in a line.",
-)
+@own_options("target FILE.jsonl -o --output", kinds={"target": click.Path()})
 @verb_options(mix, "method", "length N", "lists N", "depth N", "seed", choices={"method": list(METHODS)})
 @shared_options.from_formats("runs runs")
-@shared_options.form(*FORMS)
-def lists(runs: tuple[str, ...], target: str | None, form: str, **arguments: Any) -> None:
+@prints_to_stdout
+def lists(runs: tuple[str, ...], *, target: str | None = None, **arguments: Any) -> Result:
     """Mix the lists of RUNs for every query that all of them have.
 
     Each line of the file holds the documents to show and the values that scoring needs. Add clicks
@@ -60,9 +53,13 @@ def lists(runs: tuple[str, ...], target: str | None, form: str, **arguments: Any
     \b
     rankgate online interleave lists old.run new.run -o lists.jsonl
     rankgate online interleave lists a.run b.run c.run --method probabilistic --lists 20 -o l.jsonl
+    \f
+
+    Options:
+        target: Write the lists to FILE.jsonl, one in a line.
     """
     check_paths(input_paths(), target)
-    print_result(mix(runs, target, **arguments), form)
+    return mix(runs, target, **arguments)
 
 
 @interleave_command.command("score")
@@ -70,18 +67,8 @@ def lists(runs: tuple[str, ...], target: str | None, form: str, **arguments: Any
 @optional_events_argument
 @verb_options(preference, "unit", "level")
 @events_options()
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def score(
-    ctx: click.Context,
-    /,
-    assignments: str,
-    events: Events | None,
-    form: str,
-    output: str | None,
-    **arguments: Any,
-) -> None:
+@prints
+def score(assignments: str, events: Events | None, **arguments: Any) -> Result:
     """Compare systems by clicks on interleaved lists.
 
     LISTS.jsonl holds the lists that were shown. Clicks are in its key clicks (slots from 1), or in
@@ -92,9 +79,7 @@ def score(
     rankgate online interleave score shown.jsonl
     rankgate online interleave score lists.jsonl events --unit session
     """
-    result = preference(assignments, events, **arguments)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return preference(assignments, events, **arguments)
 
 
 @interleave_command.command(
@@ -114,13 +99,12 @@ def score(
     choices={"methods": list(METHODS), "user": list(USERS)},
 )
 @shared_options.from_formats("judgments qrels", "runs runs")
-@shared_options.form(*FORMS)
-@shared_options.output
-def sensitivities(qrels: str, runs: tuple[str, str], form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def sensitivities(qrels: str, runs: tuple[str, str], **arguments: Any) -> Result:
     """Count the searches that interleaving and A/B tests need, by simulation.
 
     \b
     rankgate online interleave sensitivity qrels.txt old.run new.run
     rankgate online interleave sensitivity qrels.txt old.run new.run --user informational
     """
-    print_result(sensitivity(qrels, runs, **arguments), form, output)
+    return sensitivity(qrels, runs, **arguments)

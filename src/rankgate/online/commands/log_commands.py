@@ -1,10 +1,4 @@
-"""Commands of ``rankgate online`` that read logs and report user behaviour.
-
-``ingest``: logs as one table of events. ``doctor``: faults of a log. ``kpi``: figures of user
-behaviour. ``weeks``: satisfaction over weeks. ``intents``: diversity of the clicks of different
-users. ``personalization``: the effect of personal lists by group of users. ``lists``: the shown
-lists as a run.
-"""
+"""Commands of ``rankgate online`` that read logs and report user behaviour."""
 
 from __future__ import annotations
 
@@ -15,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import value_options, verb_options
-from rankgate.core.console.option_types import KPI, DefiningCommand
+from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
+from rankgate.core.console.option_types import WRITABLE, DefiningCommand
 from rankgate.core.console.shared_options import backend_options, check_paths, input_paths, write_output
-from rankgate.core.console.terminal_output import print_result, with_figures_options
+from rankgate.core.console.terminal_output import print_result, prints, prints_to_stdout, with_figures_options
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.spark_tables import is_on_spark
@@ -37,25 +32,18 @@ from rankgate.online.users.satisfaction import weeks
 from rankgate.online.users.shown_lists import lists
 
 if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
     from rankgate.online.events.events import Events
 
 
 @click.command("ingest")
 @click.argument("logs", type=click.Path(), nargs=-1, required=True, metavar="LOG...")
-@click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(file_okay=False),
-    required=True,
-    metavar="FOLDER",
-    help="The folder of the events; files that are in it are not read again.",
-)
+@own_options("folder FOLDER -o --output", kinds={"folder": click.Path(file_okay=False)})
 @verb_options(ingest, "mapping", "rank_base")
 @shared_options.from_formats("logs logs")
 @value_options("privacy", Privacy, "queries", "users", "min_users N")
-@shared_options.form(*FORMS)
-def ingest_command(logs: tuple[str, ...], folder: str, form: str, **arguments: Any) -> None:
+@prints_to_stdout
+def ingest_command(logs: tuple[str, ...], folder: str, **arguments: Any) -> Result:
     """Read LOGs into a folder of events, one Parquet file for each LOG.
 
     A LOG is a file of User Behavior Insights (JSON lines, CSV, Parquet, also .gz), or any other
@@ -65,35 +53,27 @@ def ingest_command(logs: tuple[str, ...], folder: str, form: str, **arguments: A
     rankgate online ingest ubi.ndjson -o events
     rankgate online ingest 2026-01-*.csv -o events --mapping log.toml
     rankgate online ingest ubi.ndjson -o events --queries frequent --users hash
+    \f
+
+    Options:
+        folder: The folder of the events; files that are in it are not read again.
     """
-    print_result(ingest(logs, folder, **arguments), form)
+    return ingest(logs, folder, **arguments)
 
 
 @click.command("map")
 @click.argument("log", type=click.Path(), metavar="LOG")
 @shared_options.output
-@click.option(
-    "--preset",
-    type=click.Choice(PRESETS),
-    help="The product that wrote the log; recognized by its columns by default.",
-)
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="FIELD=COLUMN",
-    help="The column of a field, as in query=search_term; may be given several times.",
-)
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    metavar="ACTION=KIND",
-    help="The kind of an action, as in open_detail=click; may be given several times.",
-)
-@click.option("--time-format", default="", help="The format of times, as in '%d.%m.%Y %H:%M:%S'.")
+@own_options("preset", choices={"preset": PRESETS})
+@own_options("columns FIELD=COLUMN --column", "kinds ACTION=KIND --kind", "time_format")
 def map_command(
-    log: str, output: str | None, columns: tuple[str, ...], kinds: tuple[str, ...], **arguments: Any
+    log: str,
+    *,
+    output: str | None,
+    preset: str | None = None,
+    columns: tuple[str, ...] = (),
+    kinds: tuple[str, ...] = (),
+    time_format: str = "",
 ) -> None:
     """Write the mapping of a LOG with columns of its own, for --mapping.
 
@@ -104,13 +84,25 @@ def map_command(
     rankgate online map visits.csv -o log.toml
     rankgate online map visits.csv --column query=term --kind open_detail=click -o log.toml
     rankgate online kpi visits.csv --mapping log.toml
+    \f
+
+    Options:
+        preset: The product that wrote the log; recognized by its columns by default.
+        columns: The column of a field, as in query=search_term; may be given several times.
+        kinds: The kind of an action, as in open_detail=click; may be given several times.
+        time_format: The format of times, as in '%d.%m.%Y %H:%M:%S'.
     """
     from rankgate.online.events.mapping_draft import draft_mapping
 
     check_paths((log,), output)
     ask = _ask if sys.stdin.isatty() and sys.stderr.isatty() else None
     text = draft_mapping(
-        log, columns=_read_pairs("column", columns), kinds=_read_pairs("kind", kinds), ask=ask, **arguments
+        log,
+        preset=preset,
+        columns=_read_pairs("column", columns),
+        kinds=_read_pairs("kind", kinds),
+        time_format=time_format,
+        ask=ask,
     )
     write_output(text, output)
 
@@ -132,9 +124,8 @@ def _read_pairs(option: str, texts: Sequence[str]) -> dict[str, str]:
 @events_argument
 @verb_options(doctor, "split")
 @events_options()
-@shared_options.form(*FORMS)
-@shared_options.output
-def doctor_command(events: Events, split: Mapping[str, float] | None, form: str, output: str | None) -> None:
+@prints
+def doctor_command(events: Events, split: Mapping[str, float] | None) -> Result:
     """Find faults in a log, and the KPIs that they make wrong.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -143,7 +134,16 @@ def doctor_command(events: Events, split: Mapping[str, float] | None, form: str,
     rankgate online doctor ubi.ndjson
     rankgate online doctor events --split old=0.9 --split new=0.1
     """
-    print_result(doctor(events, split=split), form, output)
+    return doctor(events, split=split)
+
+
+_BY = Parameter(
+    "by",
+    "texts",
+    f"What divides the log: {', '.join(SLICES)}, or a dimension of the mapping such as country; band is the "
+    "frequency of the query; may be given several times.",
+    ("day",),
+)
 
 
 @click.command(
@@ -152,24 +152,8 @@ def doctor_command(events: Events, split: Mapping[str, float] | None, form: str,
     definitions={"KPIs": [(indicator.name, indicator.title) for indicator in KPIS.values()]},
 )
 @events_argument
-@click.option(
-    "-k",
-    "--kpi",
-    "names",
-    multiple=True,
-    metavar="KPI",
-    type=KPI,
-    help="A KPI such as search_ctr; may be given several times. Without it all.",
-)
-@click.option(
-    "--by",
-    multiple=True,
-    metavar="DIMENSION",
-    default=("day",),
-    show_default=True,
-    help=f"What divides the log: {', '.join(SLICES)}, or a dimension of the mapping such as country; band "
-    "is the frequency of the query; may be given several times.",
-)
+@own_options("names KPI -k --kpi")
+@option(_BY, metavar="DIMENSION", multiple=True)
 @events_options(goals=True, figures=True)
 @with_figures_options
 @shared_options.form(*FORMS)
@@ -180,7 +164,8 @@ def kpi_command(
     ctx: click.Context,
     /,
     events: Events,
-    names: tuple[str, ...],
+    *,
+    names: tuple[str, ...] = (),
     form: str,
     output: str | None,
     **arguments: Any,
@@ -196,6 +181,10 @@ def kpi_command(
     rankgate online kpi events --by day --by band
     rankgate online kpi ubi.ndjson -k search_ctr -k abandonment_rate --format json
     rankgate online kpi events --by position -o kpi.html
+    \f
+
+    Options:
+        names: A KPI such as search_ctr; may be given several times. Without it all.
     """
     result = kpi(events, names, checks=not is_on_spark(events.log), **arguments)
     print_result(result, form, output)
@@ -210,9 +199,8 @@ def kpi_command(
     "A ranking metric to correlate with KPIs; may be given several times. Without it nDCG@10."
 )
 @events_options("judgments qrels", goals=True, figures=True)
-@shared_options.form(*FORMS)
-@shared_options.output
-def weeks_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def weeks_command(events: Events, **arguments: Any) -> Result:
     """Follow users over weeks: KPIs, users that come back, novelty, ranking metrics.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -221,16 +209,15 @@ def weeks_command(events: Events, form: str, output: str | None, **arguments: An
     rankgate online weeks events
     rankgate online weeks events --qrels clicks.csv -m nDCG@10 -o weeks.html
     """
-    print_result(weeks(events, **arguments), form, output)
+    return weeks(events, **arguments)
 
 
 @click.command("intents")
 @events_argument
 @verb_options(intents, "min_users N")
 @events_options()
-@shared_options.form(*FORMS)
-@shared_options.output
-def intents_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def intents_command(events: Events, **arguments: Any) -> Result:
     """Measure for each query how much the clicks of different users differ.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -239,7 +226,7 @@ def intents_command(events: Events, form: str, output: str | None, **arguments: 
     rankgate online intents events
     rankgate online intents ubi.ndjson --min-users 20 -o intents.html
     """
-    print_result(intents(events, **arguments), form, output)
+    return intents(events, **arguments)
 
 
 @click.command("personalization")
@@ -248,9 +235,8 @@ def intents_command(events: Events, form: str, output: str | None, **arguments: 
 @kpi_option
 @verb_options(personalization, "groups FILE", "ranks N")
 @events_options(goals=True, figures=True)
-@shared_options.form(*FORMS)
-@shared_options.output
-def personalization_command(events: Events, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def personalization_command(events: Events, **arguments: Any) -> Result:
     """Compare personal lists with lists that are the same for all users, by group of users.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs.
@@ -259,24 +245,16 @@ def personalization_command(events: Events, form: str, output: str | None, **arg
     rankgate online personalization events --control old
     rankgate online personalization events --control old --groups users.csv -k search_ctr
     """
-    print_result(personalization(events, **arguments), form, output)
+    return personalization(events, **arguments)
 
 
 @click.command("lists")
 @events_argument
-@click.option(
-    "-o",
-    "--output",
-    "target",
-    metavar="RUN",
-    type=click.Path(writable=True),
-    required=True,
-    help="Write the run to RUN.",
-)
+@own_options("target RUN -o --output", kinds={"target": WRITABLE})
 @verb_options(lists, "to FORMAT", "choose", "variant", "ranks N", "name")
 @events_options()
-@shared_options.form(*FORMS)
-def lists_command(events: Events, target: str, form: str, **arguments: Any) -> None:
+@prints_to_stdout
+def lists_command(events: Events, target: str, **arguments: Any) -> Result:
     """Write the lists that users were shown as a run.
 
     EVENTS is a folder that rankgate online ingest made, a table of events, or files of logs. Query
@@ -286,6 +264,10 @@ def lists_command(events: Events, target: str, form: str, **arguments: Any) -> N
     rankgate online lists events -o shown.csv
     rankgate online lists events --variant new --choose latest -o new.csv
     rankgate eval clicks.csv shown.csv -m nDCG@10
+    \f
+
+    Options:
+        target: Write the run to RUN.
     """
     check_paths(input_paths(), target)
-    print_result(lists(events, output=target, **arguments), form)
+    return lists(events, output=target, **arguments)

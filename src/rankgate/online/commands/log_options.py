@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rankgate.core.console.declared_options import value_options
-from rankgate.core.console.option_types import KPI
+from rankgate.core.console.declared_options import option, value_options
 from rankgate.core.console.shared_options import from_formats
+from rankgate.core.declare import Parameter
 from rankgate.online.events.events import Events
 
 if TYPE_CHECKING:
@@ -21,19 +21,19 @@ def _single_or_tuple(
     return paths[0] if len(paths) == 1 else paths or None
 
 
-def kpi_option(function: Command) -> Command:
-    """``-k``: the KPIs to compute; by default those of the verb."""
-    option = click.option(
-        "-k",
-        "--kpi",
+kpi_option = option(
+    Parameter(
         "kpis",
-        multiple=True,
-        metavar="KPI",
-        type=KPI,
-        help="A KPI that is a mean over searches, clicks or sessions, such as search_ctr; may be given "
-        "several times. Without it the most important ones.",
-    )
-    return option(function)
+        "texts",
+        "A KPI that is a mean over searches, clicks or sessions, such as search_ctr; may be given several "
+        "times. Without it the most important ones.",
+        (),
+    ),
+    *("-k", "--kpi"),
+    metavar="KPI",
+    multiple=True,
+)
+"""``-k``: the KPIs to compute; by default those of the verb."""
 
 
 def events_argument(function: Command) -> Command:

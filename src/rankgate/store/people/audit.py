@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
@@ -44,36 +44,44 @@ class Entry:
 
 @dataclass(frozen=True)
 class Actor:
-    """The user or program that performs an action."""
+    """The user or program that performs an action.
+
+    Attributes:
+        name: the name of the user or program.
+        user: the number of the user.
+        project: the project of the actions, unless an action names one.
+        token: the name of the API token of the user.
+    """
 
     name: str
     user: int | None = None
+    project: int | None = None
+    token: str = ""
+
+    def record(
+        self,
+        connection: Connection,
+        action: str,
+        subject: str = "",
+        *,
+        project: int | None = None,
+        **details: Any,
+    ) -> None:
+        """Add an action to the audit log."""
+        new_id(
+            connection,
+            audit_log,
+            at=now(),
+            user=self.user,
+            actor=self.name,
+            action=action,
+            project=self.project if project is None else project,
+            subject=subject,
+            details=details | ({"token": self.token} if self.token else {}),
+        )
 
 
-COMMAND_LINE = Actor("command line")
-
-
-def record(
-    connection: Connection,
-    actor: Actor,
-    action: str,
-    subject: str = "",
-    *,
-    project: int | None = None,
-    details: JsonObject | None = None,
-) -> int:
-    """Add an entry; return its number."""
-    return new_id(
-        connection,
-        audit_log,
-        at=now(),
-        user=actor.user,
-        actor=actor.name,
-        action=action,
-        project=project,
-        subject=subject,
-        details=dict(details or {}),
-    )
+COMMAND_LINE, NOBODY = Actor("command line"), Actor("nobody")
 
 
 def entries(

@@ -1,10 +1,4 @@
-"""Secrets, sessions and API tokens, and the user identified by a session or token.
-
-- Secrets: passwords by argon2, and random secrets that are kept as hashes.
-- Sessions of people who are signed in, and attempts to sign in.
-- API tokens: a secret that is shown once, with scopes and an expiry time.
-- The user of a session or token: identified in one statement, as every request needs it.
-"""
+"""Passwords, sessions, API tokens, and the user that a session or token identifies."""
 
 from __future__ import annotations
 

@@ -90,17 +90,9 @@ def add_batch(
     *,
     kind: Kind = "rating",
     strategy: Strategy = "1",
-    most: int = 5,
-    priority: int = 0,
-    deadline: datetime | None = None,
-    blind: bool = True,
-    by_query: bool = True,
-    seed: int = 0,
-    guideline: str | None = None,
-    settings: JsonObject | None = None,
-    created_by: int | None = None,
+    **more: object,
 ) -> Batch:
-    """Add a batch without tasks; the arguments are the fields of `Batch`.
+    """Add a batch without tasks; ``more`` are other fields of `Batch`, whose defaults the table has.
 
     Raters need grades to choose from: a project without a scale and ratings gets the graded one.
 
@@ -117,25 +109,8 @@ def add_batch(
     has_scale = bool(projects.grades(connection, project)) or projects.has_any_grade(connection, project)
     if kind == "rating" and not has_scale:
         projects.set_scale(connection, project, GRADED)
-    number = new_id(
-        connection,
-        batches,
-        project=project,
-        name=name,
-        kind=kind,
-        strategy=strategy,
-        most=most,
-        priority=priority,
-        deadline=deadline,
-        blind=blind,
-        by_query=by_query,
-        seed=seed,
-        guideline=guideline,
-        settings=dict(settings or {}),
-        created_by=created_by,
-        created_at=now(),
-    )
-    return get_batch(connection, number)
+    columns = {"project": project, "name": name, "kind": kind, "strategy": strategy, "created_at": now()}
+    return get_batch(connection, new_id(connection, batches, **columns, **more))
 
 
 def get_batch(connection: Connection, batch: int) -> Batch:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 import sqlalchemy as sa
@@ -64,10 +64,7 @@ def prefer(
     choice: Choice,
     swapped: bool = False,
     reason: str | None = None,
-    comment: str | None = None,
-    seconds: float | None = None,
-    guideline: str | None = None,
-    at: datetime | None = None,
+    **more: Any,
 ) -> tuple[Preference, bool]:
     """Record a preference; a rater's later preference for the task corrects the earlier one.
 
@@ -79,10 +76,7 @@ def prefer(
         choice: the better side.
         swapped: True if the second subject was shown on the left.
         reason: the reason why the rater cannot choose; required with ``none``.
-        comment: any further remark.
-        seconds: the duration of the answer.
-        guideline: the version that the rater followed.
-        at: the time by the client's clock; by default now.
+        more: other fields of `Preference`; the time is now by default.
 
     Returns:
         The preference, and True if it is new.
@@ -112,12 +106,10 @@ def prefer(
         "right": right,
         "choice": choice,
         "reason": reason,
-        "comment": comment,
-        "seconds": seconds,
-        "guideline": guideline,
-        "at": at or now(),
         "recorded_at": now(),
         "corrects": connection.scalar(last_preference),
+        **more,
+        "at": more.get("at") or now(),
     }
     statement = (
         insert(connection, preferences)
@@ -140,7 +132,7 @@ def prefer(
 def _stored_preference(connection: Connection, values: dict[str, object]) -> Preference:
     is_same_id = preferences.c.preference_id == values["preference_id"]
     stored = value_of(Preference, connection.execute(sa.select(preferences).where(is_same_id)).one())
-    differences = [name for name in _CONTENT if getattr(stored, name) != values[name]]
+    differences = [name for name in _CONTENT if getattr(stored, name) != values.get(name)]
     if differences:
         raise UsageError(
             f"the id {stored.preference_id!r} was used for another preference; a new one needs a new id.",

@@ -41,20 +41,15 @@ WITHDRAWN = "withdrawn"
 """The reason of a rating that withdraws the rater's last rating."""
 
 _KEY = ("project", "query", "document", "rater", "final", "training")
-_INSERTED_COLUMNS = (
-    "rating_id",
-    *_KEY,
-    "task",
-    "grade",
-    "reason",
-    "comment",
-    "seconds",
-    "guideline",
-    "at",
-    "recorded_at",
-    "source",
-)
-_CONTENT = ("project", "task", "query", "document", "rater", "grade", "reason", "comment", "seconds", "final")
+_NEW: Mapping[str, object] = {
+    column.name: False if isinstance(column.type, sa.Boolean) else None
+    for column in ratings.c
+    if column.name not in {"id", "corrects"}
+} | {"source": ""}
+"""The columns of a new rating with their defaults."""
+
+_CONTENT = _NEW.keys() - {"rating_id", "guideline", "at", "recorded_at", "training", "source"}
+"""The columns that are equal when a rating is sent again."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +114,9 @@ def rate(
     rating_id: str,
     grade: float | None,
     reason: str | None = None,
-    comment: str | None = None,
-    seconds: float | None = None,
-    guideline: str | None = None,
-    at: datetime | None = None,
-    final: bool = False,
     doubt: bool = False,
     distance: float | None = None,
+    **more: Any,
 ) -> RatingResult:
     """Record a rating of a task. A rater's next rating of the task corrects the one before.
 
@@ -140,14 +131,11 @@ def rate(
         rating_id: made by the client, and the same in every retry.
         grade: on the project's scale; None is that the rater cannot tell.
         reason: why they cannot tell; needed then.
-        comment: any further remark.
-        seconds: the duration of the answer.
-        guideline: the version that they followed; by default that of the batch, or the current.
-        at: when, by the client's clock; by default now.
-        final: the final word on a disagreement.
         doubt: True if people should review it; for models.
         distance: the distance from people's grade that is a disagreement, for models; None for
             never.
+        more: other fields of `Rating`; the guideline is by default that of the batch, or the
+            current, and the time is now.
 
     Raises:
         UsageError: the id was used for another rating; a grade that is not on the scale; no
@@ -157,24 +145,20 @@ def rate(
     if locked_task.document is None:
         raise unknown_error("task", locked_task.id)
     _refuse_wrong(connection, locked_task.project, grade, reason)
-    values = {
-        "rating_id": rating_id,
-        "project": locked_task.project,
-        "task": locked_task.id,
-        "query": locked_task.query,
-        "document": locked_task.document,
-        "rater": rater,
-        "grade": grade,
-        "reason": reason,
-        "comment": comment,
-        "seconds": seconds,
-        "at": at or now(),
-        "final": final,
-        "training": locked_task.kind == "training",
-        "guideline": guideline or locked_task.guideline,
-    }
-    recorded = _add(connection, values)
-    if recorded.new and not final:
+    recorded = _add(
+        connection,
+        rating_id=rating_id,
+        project=locked_task.project,
+        task=locked_task.id,
+        query=locked_task.query,
+        document=locked_task.document,
+        rater=rater,
+        grade=grade,
+        reason=reason,
+        training=locked_task.kind == "training",
+        **more | {"at": more.get("at") or now(), "guideline": more.get("guideline") or locked_task.guideline},
+    )
+    if recorded.new and not recorded.rating.final:
         is_withdrawn = reason == WITHDRAWN
         of_model = {"new_doubt": doubt, "new_distance": distance}
         _answer(connection, locked_task.id, rater, grade, of_model, withdrawn=is_withdrawn)
@@ -199,7 +183,6 @@ def add(
     document: int,
     rater: int,
     *,
-    rating_id: str,
     grade: float | None,
     reason: str | None = None,
     **more: Any,
@@ -210,24 +193,8 @@ def add(
         UsageError: as in `rate`.
     """
     _refuse_wrong(connection, project, grade, reason)
-    values = {
-        "rating_id": rating_id,
-        "project": project,
-        "task": None,
-        "query": query,
-        "document": document,
-        "rater": rater,
-        "grade": grade,
-        "reason": reason,
-        "comment": None,
-        "seconds": None,
-        "guideline": None,
-        "at": None,
-        "final": False,
-        "training": False,
-        **more,
-    }
-    return _add(connection, values)
+    pair = {"project": project, "query": query, "document": document, "rater": rater}
+    return _add(connection, grade=grade, reason=reason, **pair, **more)
 
 
 def _refuse_wrong(connection: Connection, project: int, grade: float | None, reason: str | None) -> None:
@@ -244,7 +211,7 @@ def _refuse_wrong(connection: Connection, project: int, grade: float | None, rea
 @cache
 def _insert_statement(dialect: str) -> sa.Executable:
     """A statement that inserts a rating as a correction of the rater's last rating, if any."""
-    parameters = {name: sa.bindparam(f"new_{name}", type_=ratings.c[name].type) for name in _INSERTED_COLUMNS}
+    parameters = {name: sa.bindparam(f"new_{name}", type_=ratings.c[name].type) for name in _NEW}
     last_rating_id = (
         sa.select(ratings.c.rating_id)
         .where(*(ratings.c[name] == parameters[name] for name in _KEY))
@@ -258,19 +225,19 @@ def _insert_statement(dialect: str) -> sa.Executable:
     )
 
 
-def _add(connection: Connection, values: Mapping[str, object]) -> RatingResult:
+def _add(connection: Connection, **values: Any) -> RatingResult:
     """Insert a rating, or return the identical stored rating."""
-    new = {"recorded_at": now(), "source": "", **values}
-    bound_values = {f"new_{name}": new[name] for name in _INSERTED_COLUMNS}
+    new = {**_NEW, "recorded_at": now(), **values}
+    bound_values = {f"new_{name}": value for name, value in new.items()}
     recorded = connection.execute(_insert_statement(connection.dialect.name), bound_values).first()
     if recorded is not None:
         return RatingResult(value_of(Rating, recorded), new=True)
-    is_same_id = ratings.c.rating_id == values["rating_id"]
+    is_same_id = ratings.c.rating_id == new["rating_id"]
     stored = value_of(Rating, connection.execute(sa.select(ratings).where(is_same_id)).one())
-    differences = [name for name in _CONTENT if getattr(stored, name) != values[name]]
+    differences = [name for name in _NEW if name in _CONTENT and getattr(stored, name) != new[name]]
     if differences:
         raise UsageError(
-            f"the id {values['rating_id']!r} was used for a rating with another {differences[0]}; a new "
+            f"the id {new['rating_id']!r} was used for a rating with another {differences[0]}; a new "
             "rating needs a new id.",
             code="rating-conflict",
         )

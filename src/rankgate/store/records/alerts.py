@@ -78,14 +78,11 @@ def fire_alert(
     project: int,
     key: str,
     *,
-    rule: str,
     message: str,
     record: int | None = None,
-    metric: str | None = None,
-    system: str = "",
-    slice: str = "",  # noqa: A002 - the term
     evidence: JsonObject | None = None,
     at: datetime | None = None,
+    **more: object,
 ) -> FiredAlert:
     """Fire a new alert, or repeat the unresolved alert with the same key.
 
@@ -93,28 +90,17 @@ def fire_alert(
         connection: a connection to a store, for writing.
         project: the number of the project.
         key: the identity of the alert.
-        rule: the name of the rule.
         message: one sentence.
         record: the record that fired the alert.
-        metric: the metric of the series, with system and slice.
-        system: the system of the series.
-        slice: the slice of the series.
         evidence: the figures.
         at: the time; by default now.
+        more: the rule of the alert, and the metric, system and slice of its series.
     """
     moment = at or now()
     earlier_alert = find_unresolved(connection, project, key)
     latest = {"message": message, "record": record, "evidence": dict(evidence or {}), "last_at": moment}
-    statement = insert(connection, alerts).values(
-        project=project,
-        key=key,
-        rule=rule,
-        metric=metric,
-        system=system,
-        slice=slice,
-        first_at=moment,
-        **latest,
-    )
+    columns = {"project": project, "key": key, "first_at": moment, **latest, **more}
+    statement = insert(connection, alerts).values(columns)
     connection.execute(
         statement.on_conflict_do_update(
             index_elements=["project", "key"],

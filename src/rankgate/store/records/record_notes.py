@@ -51,19 +51,11 @@ class Annotation:
 
 
 def add_annotation(
-    connection: Connection,
-    project: int,
-    *,
-    at: datetime,
-    kind: str,
-    text: str,
-    metric: str | None = None,
-    revision: str = "",
-    user: int | None = None,
-    actor: str = "",
-    annotation_id: str = "",
+    connection: Connection, project: int, *, kind: str, annotation_id: str = "", **more: object
 ) -> Annotation:
     """Add an annotation; the same ``annotation_id`` is added once.
+
+    The keywords ``more`` are other fields of `Annotation`.
 
     Raises:
         UsageError: the kind does not exist.
@@ -75,21 +67,8 @@ def add_annotation(
     existing = _find_annotation(connection, project, annotation_facts.c.annotation_id == name)
     if existing is not None:
         return existing
-    number = new_id(
-        connection,
-        annotation_facts,
-        project=project,
-        annotation_id=name,
-        at=at,
-        kind=kind,
-        text=text,
-        metric=metric,
-        revision=revision,
-        recorded_at=now(),
-        user=user,
-        actor=actor,
-    )
-    return get_annotation(connection, project, number)
+    columns = {"project": project, "annotation_id": name, "kind": kind, "recorded_at": now()}
+    return get_annotation(connection, project, new_id(connection, annotation_facts, **columns, **more))
 
 
 def get_annotation(connection: Connection, project: int, annotation: int) -> Annotation:

@@ -1,24 +1,18 @@
-"""The commands ``record``, ``history``, ``attribute``, ``alerts`` and ``jobs``.
-
-- ``rankgate record``: keep results for the history.
-- ``rankgate history``: a recorded metric over time.
-- ``rankgate attribute``: system or judge?
-- ``rankgate alerts``: rules over the history, what they detected, and messages.
-- ``rankgate jobs``: evaluations, snapshots, KPIs and gates by the clock.
-"""
+"""The commands ``record``, ``history``, ``attribute``, ``alerts`` and ``jobs``."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import parse_pairs, verb_options
+from rankgate.core.console.declared_options import option, own_options, parse_pairs, verb_options
 from rankgate.core.console.option_types import RECORDED_METRIC, FullHelpGroup
-from rankgate.core.console.terminal_output import print_result, print_summary
+from rankgate.core.console.terminal_output import print_result, print_summary, prints, prints_to_stdout
+from rankgate.core.declare import Parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
 from rankgate.measurement import store_options
@@ -27,46 +21,30 @@ from rankgate.workspace.records.history import history
 from rankgate.workspace.records.provenance import Provenance, provenance
 from rankgate.workspace.records.record import annotate, record
 
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
+    from rankgate.store.store import Store
+
 
 @click.command("record")
 @click.argument("results", type=click.Path(), nargs=-1, metavar="RESULT.json...")
 @verb_options(record, "to FOLDER", "store URL", "project NAME")
 @verb_options(record, "at MOMENT", "system NAME", "name NAME")
-@click.option("--revision", help="Of git; by default that of the working directory, or of the build.")
-@click.option("--branch", help="Of git; by default that of the working directory, or of the build.")
-@click.option(
-    "--label",
-    "labels",
-    multiple=True,
-    metavar="NAME=WORD",
-    help="A label, such as nightly=yes. May be given several times.",
-)
+@own_options("revision", "branch", "labels NAME=WORD --label")
 @verb_options(record, "qrels")
-@click.option(
-    "--run",
-    "runs",
-    multiple=True,
-    metavar="SYSTEM=RUN",
-    help="The run of a system that the result is of. May be given several times.",
-)
+@own_options("runs SYSTEM=RUN --run")
 @verb_options(record, "keep")
-@click.option(
-    "--annotate",
-    "notes",
-    multiple=True,
-    metavar="KIND=TEXT",
-    help="Also write down what happened: deploy, judgments, incident or note, as in "
-    'deploy="ranker 2.1"; may be given several times.',
-)
+@own_options("notes KIND=TEXT --annotate")
 @shared_options.from_formats("judgments qrels")
 @shared_options.form(*FORMS)
 def record_command(
     results: tuple[str, ...],
-    labels: tuple[str, ...],
-    runs: tuple[str, ...],
-    notes: tuple[str, ...],
-    revision: str | None,
-    branch: str | None,
+    *,
+    labels: tuple[str, ...] = (),
+    runs: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
+    revision: str | None = None,
+    branch: str | None = None,
     form: str,
     **arguments: Any,
 ) -> None:
@@ -81,6 +59,14 @@ def record_command(
     rankgate record eval.json --to history/ --qrels qrels.txt --run bm25=bm25.run
     rankgate record gate.json --store https://search.example.org --project shop
     rankgate record --to history/ --annotate deploy="ranker 2.1"
+    \f
+
+    Options:
+        labels: A label, such as nightly=yes.
+        runs: The run of a system that the result is of.
+        notes: Also write down what happened: deploy, judgments, incident or note, as in
+            deploy="ranker 2.1"; may be given several times.
+        revision, branch: Of git; by default that of the working directory, or of the build.
     """
     if not results and not notes:
         problem = "name results that were written with --format json, or --annotate."
@@ -114,9 +100,8 @@ def _read_provenance(revision: str | None, branch: str | None) -> Provenance:
 @click.argument("metric", type=RECORDED_METRIC)
 @verb_options(history, "from_ FOLDER --from", "store URL", "project NAME")
 @verb_options(history, "system SYSTEM", "slice TAG=VALUE", "since MOMENT", "rate SHARE", "bridge")
-@shared_options.form(*FORMS)
-@shared_options.output
-def history_command(metric: str, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def history_command(metric: str, **arguments: Any) -> Result:
     """Show METRIC over time: recorded values, change-points, breaks, annotations.
 
     Records are in a folder (--from), a store or a server (--store and --project), or what the
@@ -127,7 +112,7 @@ def history_command(metric: str, form: str, output: str | None, **arguments: Any
     rankgate history nDCG@10 --store sqlite:///judging.db --project shop --system bm25
     rankgate history search_ctr --store https://search.example.org --project shop --since 2026-01-01
     """
-    print_result(history(metric, **arguments), form, output)
+    return history(metric, **arguments)
 
 
 @click.command("attribute")
@@ -135,9 +120,8 @@ def history_command(metric: str, form: str, output: str | None, **arguments: Any
 @click.argument("new")
 @verb_options(attribute, "from_ FOLDER --from", "store URL", "project NAME")
 @verb_options(attribute, "metric METRIC -m", "system SYSTEM")
-@shared_options.form(*FORMS)
-@shared_options.output
-def attribute_command(old: str, new: str, form: str, output: str | None, **arguments: Any) -> None:
+@prints
+def attribute_command(old: str, new: str, **arguments: Any) -> Result:
     """Explain why a value changed between the records OLD and NEW: system, judgments or queries.
 
     A record is named by its number, the first letters of its hash, or its date.
@@ -146,11 +130,11 @@ def attribute_command(old: str, new: str, form: str, output: str | None, **argum
     rankgate attribute 2026-03-09 2026-03-10 --from history/ -m nDCG@10
     rankgate attribute 1 2 --store sqlite:///judging.db --project shop --system bm25
     """
-    print_result(attribute(old, new, **arguments), form, output)
+    return attribute(old, new, **arguments)
 
 
-_allow_http = click.option(
-    "--allow-http", is_flag=True, help="Webhooks may be sent over plain HTTP to other machines."
+_allow_http = option(
+    Parameter("allow_http", "bool", "Webhooks may be sent over plain HTTP to other machines.", default=False)
 )
 
 
@@ -172,87 +156,89 @@ def alerts_command() -> None:
     metavar="[FILE.toml]",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
-@store_options.store
+@store_options.open_store
 @store_options.project()
-def rules(file: Path | None, store: str | None, project: str) -> None:
+def rules(file: Path | None, open_store: Store, project: str) -> None:
     """Set the rules of a project to those of FILE.toml; without a file print them."""
-    from rankgate.store.store import Store
     from rankgate.workspace.records.alerts.alert_check import read_rules_text, set_rules_from_file
 
-    with Store.open(store) as open_store:
-        if file is None:
-            click.echo(read_rules_text(open_store, project), nl=False)
-            return
-        alert_rules = set_rules_from_file(open_store, project, file)
+    if file is None:
+        click.echo(read_rules_text(open_store, project), nl=False)
+        return
+    alert_rules = set_rules_from_file(open_store, project, file)
     click.echo(f"{project}: rules {len(alert_rules.rules)}, channels {len(alert_rules.channels)}")
 
 
 @alerts_command.command("check")
-@store_options.store
+@store_options.open_store
 @store_options.project()
-@click.option("--send/--no-send", default=True, show_default=True, help="Send the messages that are due.")
+@own_options("send")
 @_allow_http
 @shared_options.form(*FORMS)
-def check(store: str | None, project: str, send: bool, allow_http: bool, form: str) -> None:
+def check(*, open_store: Store, project: str, send: bool = True, allow_http: bool, form: str) -> None:
     """Check every rule now: open and close alerts, and send messages.
 
     Exits with 1 while there is an alert.
+    \f
+
+    Options:
+        send: Send the messages that are due.
     """
-    from rankgate.store.store import Store
     from rankgate.workspace.records.alerts.alert_check import check_alerts
     from rankgate.workspace.records.alerts.alert_queue import deliver
 
-    with Store.open(store) as open_store:
-        result = check_alerts(open_store, project)
-        print_result(result, form)
-        if send:
-            delivery = deliver(open_store, project, allow_http=allow_http)
-            if delivery.sent or delivery.later or delivery.failed:
-                summary = f"messages: {delivery.sent} sent, {delivery.later} again later"
-                print_summary([f"{summary}, {delivery.failed} failed"])
+    result = check_alerts(open_store, project)
+    print_result(result, form)
+    if send:
+        delivery = deliver(open_store, project, allow_http=allow_http)
+        if delivery.sent or delivery.later or delivery.failed:
+            summary = f"messages: {delivery.sent} sent, {delivery.later} again later"
+            print_summary([f"{summary}, {delivery.failed} failed"])
     if result.failed:
         sys.exit(1)
 
 
 @alerts_command.command("list")
-@store_options.store
+@store_options.open_store
 @store_options.project()
-@click.option("--state", type=click.Choice(("open", "acknowledged", "resolved")), help="Only these.")
-@shared_options.form(*FORMS)
-def list_alerts(store: str | None, project: str, state: str | None, form: str) -> None:
-    """List the alerts of a project, the newest first."""
-    from rankgate.store.store import Store
+@own_options("state")
+@prints_to_stdout
+def list_alerts(
+    *, open_store: Store, project: str, state: Literal["open", "acknowledged", "resolved"] | None = None
+) -> Result:
+    """List the alerts of a project, the newest first.
+
+    \f
+
+    Options:
+        state: Only these.
+    """
     from rankgate.workspace.records.alerts.alert_check import list_alerts
 
-    with Store.open(store) as open_store:
-        print_result(list_alerts(open_store, project, state), form)
+    return list_alerts(open_store, project, state)
 
 
 @alerts_command.command("acknowledge")
 @click.argument("alert", type=int)
-@store_options.store
+@store_options.open_store
 @store_options.project()
-def acknowledge(alert: int, store: str | None, project: str) -> None:
+def acknowledge(alert: int, open_store: Store, project: str) -> None:
     """Mark an alert as taken care of, by its number in the list."""
-    from rankgate.store.store import Store
-    from rankgate.workspace.records.alerts.alert_check import acknowledge as noted
+    from rankgate.workspace.records.alerts.alert_check import acknowledge
 
-    with Store.open(store) as open_store:
-        click.echo(noted(open_store, project, alert))
+    click.echo(acknowledge(open_store, project, alert))
 
 
 @alerts_command.command("test")
 @click.argument("channel")
-@store_options.store
+@store_options.open_store
 @store_options.project()
 @_allow_http
-def test(channel: str, store: str | None, project: str, allow_http: bool) -> None:
+def test(channel: str, open_store: Store, project: str, allow_http: bool) -> None:
     """Send a test message to a channel of the project's rules."""
-    from rankgate.store.store import Store
     from rankgate.workspace.records.alerts.alert_queue import test_channel
 
-    with Store.open(store) as open_store:
-        test_channel(open_store, project, channel, allow_http=allow_http)
+    test_channel(open_store, project, channel, allow_http=allow_http)
     click.echo(f"sent a test by {channel}")
 
 
@@ -281,60 +267,52 @@ def jobs_command() -> None:
 
 @jobs_command.command("set")
 @click.argument("file", metavar="FILE.toml", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@store_options.store
+@store_options.open_store
 @store_options.project()
-def set_(file: Path, store: str | None, project: str) -> None:
+def set_(file: Path, open_store: Store, project: str) -> None:
     """Set the jobs of a project to those of FILE.toml; others are disabled."""
-    from rankgate.store.store import Store
     from rankgate.workspace.records.schedule.job_settings import set_jobs_from_file
 
-    with Store.open(store) as open_store:
-        names = set_jobs_from_file(open_store, project, file)
+    names = set_jobs_from_file(open_store, project, file)
     click.echo(f"{project}: {', '.join(names) or 'no jobs'}")
 
 
 @jobs_command.command("list")
-@store_options.store
+@store_options.open_store
 @store_options.project()
-@shared_options.form(*FORMS)
-def list_jobs(store: str | None, project: str, form: str) -> None:
+@prints_to_stdout
+def list_jobs(open_store: Store, project: str) -> Result:
     """List the jobs of a project with their last and next run, in UTC."""
-    from rankgate.store.store import Store
     from rankgate.workspace.records.schedule.job_settings import list_jobs
 
-    with Store.open(store) as open_store:
-        print_result(list_jobs(open_store, project), form)
+    return list_jobs(open_store, project)
 
 
 @jobs_command.command("runs")
 @click.argument("name", required=False)
-@store_options.store
+@store_options.open_store
 @store_options.project()
-@shared_options.form(*FORMS)
-def runs(name: str | None, store: str | None, project: str, form: str) -> None:
+@prints_to_stdout
+def runs(name: str | None, open_store: Store, project: str) -> Result:
     """List the latest runs of the project's jobs, or of the job NAME."""
-    from rankgate.store.store import Store
     from rankgate.workspace.records.schedule.job_settings import list_runs
 
-    with Store.open(store) as open_store:
-        print_result(list_runs(open_store, project, name), form)
+    return list_runs(open_store, project, name)
 
 
 @jobs_command.command("run")
 @click.argument("name")
-@store_options.store
+@store_options.open_store
 @store_options.project()
 @folder_option
-def run(name: str, store: str | None, project: str, folder: Path) -> None:
+def run(name: str, open_store: Store, project: str, folder: Path) -> None:
     """Run the job NAME now, as cron does; print its log.
 
     Exits with 1 if it failed.
     """
-    from rankgate.store.store import Store
     from rankgate.workspace.records.schedule.scheduler import run_job_now
 
-    with Store.open(store) as open_store:
-        job_run = run_job_now(open_store, project, name, folder)
+    job_run = run_job_now(open_store, project, name, folder)
     click.echo(job_run.log, nl=False)
     record = f", record {job_run.record}" if job_run.record else ""
     click.echo(f"{name}: {job_run.error or job_run.state}{record}", err=True)

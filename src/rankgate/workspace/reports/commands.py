@@ -1,8 +1,4 @@
-"""The commands ``plot`` and ``report``.
-
-``rankgate plot`` makes a picture of a result; ``rankgate report`` makes one page from runs or
-results.
-"""
+"""The commands ``plot`` and ``report``."""
 
 from __future__ import annotations
 
@@ -11,16 +7,23 @@ import shlex
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 from click.core import ParameterSource
 
 from rankgate.core.console import shared_options
-from rankgate.core.console.declared_options import label, parse_labels, value_options, verb_options
+from rankgate.core.console.declared_options import (
+    label,
+    own_options,
+    parse_labels,
+    value_options,
+    verb_options,
+)
 from rankgate.core.console.option_types import TEST, DefiningCommand, SectionedCommand
 from rankgate.core.console.shared_options import check_paths, input_paths, write_output
 from rankgate.core.console.terminal_output import TerminalProgress, output_width, style_output
+from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.output_files import find_form
 from rankgate.core.present.base_result import ReportOptions
@@ -115,35 +118,16 @@ class _CutoffsType(click.ParamType):  # type: ignore[type-arg]  # generic since 
 @label
 @value_options("test", Test, "unequal")
 @of_collection("runs")
-@click.option(
-    "--theme",
-    type=click.Choice(THEMES),
-    help="Without it, SVG and HTML follow the reader's setting; PNG and PDF are light.",
-)
-@click.option(
-    "--scale",
-    type=click.FloatRange(min=0.1, max=10),
-    default=2.0,
-    show_default=True,
-    help="The resolution of PNG: pixels per point.",
-)
-@click.option(
-    "-o",
-    "--output",
-    metavar="FILE",
-    type=click.Path(),
-    help="FILE.svg, .png, .pdf, .html or .json. Without it deltas, cutoffs, distributions and heat are drawn "
-    "with characters.",
-)
+@own_options("theme", "scale", "output FILE -o", choices={"theme": THEMES})
 def plot_command(
     name: str,
     *,
     collection: Collection,
     test: Test,
     labels: tuple[str, ...],
-    theme: str | None,
-    scale: float,
-    output: str | None,
+    theme: str | None = None,
+    scale: Annotated[float, Range(0.1, 10)] = 2.0,
+    output: str | None = None,
     **arguments: Any,
 ) -> None:
     """Draw a chart of this KIND from judgments (or ratings) and runs, or from a saved result.
@@ -157,6 +141,13 @@ def plot_command(
     rankgate plot heat qrels.txt *.run -m nDCG@10 -o heat.png
     rankgate plot explain qrels.txt new.run --query q17 -m nDCG@10 -o q17.png
     rankgate plot kpi-days kpi.json -o kpi.svg
+    \f
+
+    Options:
+        theme: Without it, SVG and HTML follow the reader's setting; PNG and PDF are light.
+        scale: The resolution of PNG: pixels per point.
+        output: FILE.svg, .png, .pdf, .html or .json. Without it deltas, cutoffs, distributions and
+            heat are drawn with characters.
     """
     check_paths(input_paths(), output)
     if output is not None:
@@ -220,39 +211,12 @@ def _split_sources(function: Command) -> Command:
 )
 @metric_options.metrics_from
 @metric_options.convention
-@click.option("--gate", "gated", is_flag=True, help="Add the verdict of the project's policy.")
-@click.option("--policy", type=click.Path(), metavar="FILE", help="Add the verdict of this policy.")
-@click.option("--queries", type=click.Path(), metavar="FILE", help="A file with the texts of queries.")
-@click.option(
-    "--documents", type=click.Path(), metavar="FILE", help="A file with fields of documents, such as titles."
-)
+@own_options("gated --gate", "policy FILE", "queries FILE", "documents FILE")
 @verb_options(compare, "depth")
-@click.option(
-    "--add",
-    multiple=True,
-    metavar="NAME",
-    help="Add this report block of a plug-in; may be given several times (see rankgate plugins).",
-)
-@click.option(
-    "--data-sets",
-    is_flag=True,
-    help="Make one table of saved comparisons of the same systems, a file for each data set, with tests over "
-    "data sets.",
-)
-@click.option(
-    "--worst",
-    type=click.IntRange(min=0),
-    default=WORST,
-    show_default=True,
-    help="The number of worst queries to show, with both lists.",
-)
+@own_options("add NAME", "data_sets", "worst")
 @value_options("test", Test, "resamples", "seed", "unequal", section=TEST)
 @shared_options.form(*REPORT_FORMS)
-@click.option(
-    "--browser",
-    metavar="PROGRAM",
-    help="The browser that prints PDF, Chromium or Chrome; without it one on the PATH.",
-)
+@own_options("browser PROGRAM")
 @shared_options.output
 @_split_sources
 @of_collection("runs")
@@ -264,13 +228,15 @@ def report_command(
     sources: tuple[str, ...],
     runs: Sequence[str],
     *,
-    queries: str | None,
-    documents: str | None,
-    add: tuple[str, ...],
-    data_sets: bool,
-    worst: int,
+    gated: bool = False,
+    policy: str | None = None,
+    queries: str | None = None,
+    documents: str | None = None,
+    add: tuple[str, ...] = (),
+    data_sets: bool = False,
+    worst: Annotated[int, Range(0)] = WORST,
     form: str,
-    browser: str | None,
+    browser: str | None = None,
     output: str | None,
     **arguments: Any,
 ) -> None:
@@ -286,6 +252,18 @@ def report_command(
     rankgate report compare.json --format latex
     rankgate report --data-sets ml-1m.json beauty.json games.json --format latex
     rankgate report qrels.txt old.run new.run --format pdf -o report.pdf
+    \f
+
+    Options:
+        gated: Add the verdict of the project's policy.
+        policy: Add the verdict of this policy.
+        queries: A file with the texts of queries.
+        documents: A file with fields of documents, such as titles.
+        add: Add this report block of a plug-in; may be given several times (see rankgate plugins).
+        data_sets: Make one table of saved comparisons of the same systems, a file for each data set,
+            with tests over data sets.
+        worst: The number of worst queries to show, with both lists.
+        browser: The browser that prints PDF, Chromium or Chrome; without it one on the PATH.
     """
     command_line = shlex.join(["rankgate", "report", *ctx.meta[_ARGUMENTS_KEY]])
     left_out: list[str] = []
@@ -306,7 +284,7 @@ def report_command(
         )
     else:
         with TerminalProgress(2 + len(sources)):
-            parts, remarks = _gather_parts(collection, runs, **arguments)
+            parts, remarks = _gather_parts(collection, runs, gated=gated, policy=policy, **arguments)
     lists = [
         comparison.lists.select("query_id", "doc_id")
         for report_part in parts

@@ -3,134 +3,57 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Literal
 
 import click
 
+from rankgate.core.console.declared_options import own_options
+from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError, require
 from rankgate.core.present.number_formats import count_noun
 
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
 
 @click.command("serve")
-@click.option("--store", "store", help="URL of the store, or a SQLite file.", metavar="URL")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--port",
-    default=8765,
-    show_default=True,
-    type=click.IntRange(0, 65535),
-    help="Port; 0 is any that is free.",
+@own_options("store URL", "host", "port", "certificate", "key", kinds={"certificate": _FILE, "key": _FILE})
+@own_options(
+    "behind_proxy", "proxies ADDRESS --proxy", "base", "names HOST --name", "oidc", kinds={"oidc": _FILE}
 )
-@click.option(
-    "--certificate",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Certificate for TLS (PEM).",
-)
-@click.option(
-    "--key",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Key of the certificate (PEM).",
-)
-@click.option("--behind-proxy", is_flag=True, help="A proxy in front of it does TLS.")
-@click.option(
-    "--proxy",
-    "proxies",
-    multiple=True,
-    metavar="ADDRESS",
-    help="Address or network of the proxy that may set X-Forwarded headers [default: this machine]; may be "
-    "given several times.",
-)
-@click.option("--base", default="", help="Path of the server behind a proxy, as /judging.")
-@click.option(
-    "--name", "names", multiple=True, metavar="HOST", help="Accepted host name; may be given several times."
-)
-@click.option(
-    "--oidc",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="TOML file with a table [oidc]: sign-in by OpenID Connect.",
-)
-@click.option(
-    "--workers",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 64),
-    help="Processes that serve, about one a core.",
-)
-@click.option(
-    "--llm",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.toml",
-    help="Endpoints of language models that projects may use: a table each, with url, protocol, key_from, "
-    "models, prices and concurrency.",
-)
-@click.option(
-    "--log-format",
-    default="text",
-    type=click.Choice(("text", "json")),
-    show_default=True,
-    help="The log: warnings, or JSON lines with one for each request.",
-)
-@click.option(
-    "--schedule/--no-schedule",
-    default=True,
-    show_default=True,
-    help="Run scheduled jobs, check alerts and send messages.",
-)
+@own_options("workers", "llm FILE.toml", kinds={"llm": click.Path(dir_okay=False, path_type=Path)})
+@own_options("log_format", "schedule")
 @click.option(
     "--jobs",
     envvar="RANKGATE_JOBS",
     metavar="FOLDER",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=_FOLDER,
     help="Files of scheduled jobs: in FOLDER/PROJECT their engines, queries, judgments and policies.",
 )
-@click.option("--allow-http", is_flag=True, help="Webhooks may be sent over plain HTTP to other machines.")
-@click.option(
-    "--engine-host",
-    "engine_hosts",
-    multiple=True,
-    metavar="HOST[:PORT]",
-    help="A host that engines of projects may connect to; may be given several times [default: none].",
-)
-@click.option(
-    "--engine-secret",
-    "engine_secrets",
-    multiple=True,
-    metavar="NAME",
-    help="An environment variable that engines of projects may use, such as the key of a search engine; may "
-    "be given several times.",
-)
-@click.option(
-    "--engine-programs",
-    is_flag=True,
-    help="Engines of projects may be programs and Python functions of this machine: managers of projects can "
-    "then run anything here.",
-)
-@click.option(
-    "--engine-rate",
-    type=click.FloatRange(0, min_open=True),
-    metavar="X",
-    help="Queries a second that an engine of a project gets at most [default: no limit].",
-)
+@own_options("allow_http", "engine_hosts HOST[:PORT] --engine-host", "engine_secrets NAME --engine-secret")
+@own_options("engine_programs", "engine_rate X")
 def serve_command(
-    store: str | None,
-    host: str,
-    port: int,
-    certificate: Path | None,
-    key: Path | None,
-    behind_proxy: bool,
-    proxies: tuple[str, ...],
-    base: str,
-    names: tuple[str, ...],
-    oidc: Path | None,
-    workers: int,
-    llm: Path | None,
-    log_format: str,
-    schedule: bool,
+    *,
+    store: str | None = None,
+    host: str = "127.0.0.1",
+    port: Annotated[int, Range(0, 65_535)] = 8765,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    behind_proxy: bool = False,
+    proxies: tuple[str, ...] = (),
+    base: str = "",
+    names: tuple[str, ...] = (),
+    oidc: Path | None = None,
+    workers: Annotated[int, Range(1, 64)] = 1,
+    llm: Path | None = None,
+    log_format: Literal["text", "json"] = "text",
+    schedule: bool = True,
     jobs: Path | None,
-    allow_http: bool,
-    engine_hosts: tuple[str, ...],
-    engine_secrets: tuple[str, ...],
-    engine_programs: bool,
-    engine_rate: float | None,
+    allow_http: bool = False,
+    engine_hosts: tuple[str, ...] = (),
+    engine_secrets: tuple[str, ...] = (),
+    engine_programs: bool = False,
+    engine_rate: Annotated[float, Range(0, exclusive=True)] | None = None,
 ) -> None:
     """Start the web server: the dashboard, the pages where people rate, and the REST API.
 
@@ -141,6 +64,33 @@ def serve_command(
     \b
     rankgate serve --store judging.db
     rankgate serve --store postgresql://rankgate@db/judging --host 0.0.0.0 --behind-proxy
+    \f
+
+    Options:
+        store: URL of the store, or a SQLite file.
+        host: Address to listen on.
+        port: Port; 0 is any that is free.
+        certificate: Certificate for TLS (PEM).
+        key: Key of the certificate (PEM).
+        behind_proxy: A proxy in front of it does TLS.
+        proxies: Address or network of the proxy that may set X-Forwarded headers [default: this
+            machine]; may be given several times.
+        base: Path of the server behind a proxy, as /judging.
+        names: Accepted host name; may be given several times.
+        oidc: TOML file with a table [oidc]: sign-in by OpenID Connect.
+        workers: Processes that serve, about one a core.
+        llm: Endpoints of language models that projects may use: a table each, with url, protocol,
+            key_from, models, prices and concurrency.
+        log_format: The log: warnings, or JSON lines with one for each request.
+        schedule: Run scheduled jobs, check alerts and send messages.
+        allow_http: Webhooks may be sent over plain HTTP to other machines.
+        engine_hosts: A host that engines of projects may connect to; may be given several times
+            [default: none].
+        engine_secrets: An environment variable that engines of projects may use, such as the key of
+            a search engine; may be given several times.
+        engine_programs: Engines of projects may be programs and Python functions of this machine:
+            managers of projects can then run anything here.
+        engine_rate: Queries a second that an engine of a project gets at most [default: no limit].
     """
     require(
         "the server needs more packages",

@@ -15,14 +15,15 @@ from collections.abc import Mapping
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.material import projects
-from rankgate.store.people import audit, invitations, users
+from rankgate.store.people import invitations, users
+from rankgate.store.people.audit import Actor
 from rankgate.store.tables.people_tables import ROLES
 from rankgate.workspace.web.replies import RequestRefused
 
@@ -317,16 +318,10 @@ def _set_role(connection: Connection, user: User, project: str, role: str | None
     before = next((member_role for member, member_role in members if member.id == user.id), None)
     if before != role:
         users.grant(connection, number, user.id, role)
-        details = {"role": role or "none", "by": "sign-in"}
-        _audit(connection, user, "user.role", number, details)
+        _audit(connection, user, "user.role", project=number, role=role or "none", by="sign-in")
 
 
 def _audit(
-    connection: Connection,
-    user: User,
-    action: str,
-    project: int | None = None,
-    details: JsonObject | None = None,
+    connection: Connection, user: User, action: str, *, project: int | None = None, **details: Any
 ) -> None:
-    actor = audit.Actor(user.name, user.id)
-    audit.record(connection, actor, action, user.name, project=project, details=details or {})
+    Actor(user.name, user.id).record(connection, action, user.name, project=project, **details)

@@ -16,11 +16,10 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError, require
 from rankgate.data.streams.source import read_limit
-from rankgate.engines.project_engines import EngineAccess
 from rankgate.judging.models.model_queue import read_endpoints
 from rankgate.store.people import invitations, second_factors, users
 from rankgate.store.store import Store
@@ -35,8 +34,6 @@ from rankgate.workspace.web.server_config import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
     from starlette.applications import Starlette
-
-    from rankgate.workspace.web.oidc_users import OidcSettings
 
 
 def open_or_create_store(url: str | None) -> Store:
@@ -116,14 +113,10 @@ def make_config(
     behind_proxy: bool,
     base: str,
     names: tuple[str, ...],
-    oidc: OidcSettings | None = None,
     llm: Path | None = None,
-    schedule: bool = False,
-    jobs: Path | None = None,
-    allow_http: bool = False,
-    engines: EngineAccess | None = None,
+    **settings: Any,
 ) -> ServerConfig:
-    """Create the settings of a server.
+    """Create the settings of a server; ``settings`` are other fields of `ServerConfig`.
 
     Raises:
         UsageError: the connection is not protected; the key of an endpoint is missing.
@@ -145,19 +138,15 @@ def make_config(
     secure = bool(certificate) or behind_proxy
     return ServerConfig(
         store,
-        oidc,
-        base,
+        base=base,
         secure=secure,
         hosts=hosts,
         models=models,
         proxied=behind_proxy,
         metrics_token=os.environ.get(METRICS_TOKEN_VARIABLE, ""),
-        schedule=schedule,
-        jobs=jobs,
-        allow_http=allow_http,
         largest_unpacked=unpacked or math.inf,
-        engines=engines or EngineAccess(folder=jobs),
         link=f"https://{names[0]}{base}" if names and secure else "",
+        **settings,
     )
 
 

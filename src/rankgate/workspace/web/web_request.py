@@ -22,7 +22,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.formats import registry
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import project_engines
-from rankgate.store.people import audit, users
+from rankgate.store.people import users
+from rankgate.store.people.audit import Actor
 from rankgate.store.rating import batches
 from rankgate.store.records import series
 from rankgate.workspace.records.alerts.alert_rules import read_rules
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.core.errors import RankgateError
-    from rankgate.core.value_types import Json, JsonObject
+    from rankgate.core.value_types import JsonObject
     from rankgate.store.material.projects import Project
     from rankgate.store.people.sign_in import Session, Token
     from rankgate.store.people.users import User
@@ -145,16 +146,16 @@ class WebRequest:
         """A path in the project, such as ``/projects/shop/rate``."""
         return "/".join(["/projects", self.project.name, *map(str, parts)])
 
-    def record(self, connection: Connection, action: str, subject: str = "", **details: Json) -> None:
+    @property
+    def actor(self) -> Actor:
+        """The sender in the audit log."""
+        user, project, token = self.who.user, self.who.project, self.who.token
+        name, number = (user.name, user.id) if user else ("", None)
+        return Actor(name, number, project.id if project else None, token.name if token else "")
+
+    def record(self, connection: Connection, action: str, subject: str = "", **details: Any) -> None:
         """Add to the audit log."""
-        user = self.who.user
-        actor = audit.Actor(user.name if user else "", user.id if user else None)
-        project = self.who.project
-        if self.who.token is not None:
-            details["token"] = self.who.token.name
-        audit.record(
-            connection, actor, action, subject, project=project.id if project else None, details=details
-        )
+        self.actor.record(connection, action, subject, **details)
 
 
 FieldKind = Literal[

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import verb_options
-from rankgate.core.console.terminal_output import print_result
-from rankgate.core.present.write_results import FORMS
+from rankgate.core.console.terminal_output import prints
 from rankgate.decisions.gating.ramps.watch import watch
+
+if TYPE_CHECKING:
+    from rankgate.core.present.base_result import Result
 
 
 @click.command("watch")
 @click.argument("policy", type=click.Path())
 @verb_options(watch, "events", "today DAY", "memory SIZE")
 @shared_options.from_formats("logs events")
-@shared_options.form(*FORMS)
-@shared_options.output
-@click.pass_context
-def watch_command(
-    ctx: click.Context,
-    policy: str,
-    events: str | None,
-    today: str,
-    memory: str,
-    form: str,
-    output: str | None,
-) -> None:
+@prints
+def watch_command(policy: str, events: str | None, today: str, memory: str) -> Result:
     """Decide if a launch goes on today by POLICY: pass (go on), fail (stop), inconclusive (stay).
 
     POLICY has an [experiment], rules on KPIs and, for a launch in steps, a [[ramp]]. Intervals
@@ -38,6 +32,4 @@ def watch_command(
     rankgate online watch launch.toml --events events --today 2026-03-09 --format json
     rankgate online watch launch.toml -o today.html
     """
-    result = watch(policy, events, today=today, memory=memory)
-    print_result(result, form, output)
-    ctx.exit(result.status)
+    return watch(policy, events, today=today, memory=memory)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import polars as pl
 
+from rankgate.core.declare import Count
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import FileVersion, new_folder, replace_file
@@ -298,14 +299,24 @@ def save(
     metrics: Sequence[str] = (),
     how: str | Convention = "trec",
     *,
-    depth: int | None = None,
+    depth: Count | None = None,
     folder: Path = FOLDER,
     force: bool = False,
 ) -> SavedBaseline:
     """Score a run and save it as a baseline.
 
     The saved metrics are the named ones, by default the usual ones, and always those of the policy
-    that a gate finds here; the depth is chosen in the same way.
+    that a gate finds here.
+
+    Args:
+        name: the name of the baseline.
+        collection: judgments, or a `Collection`.
+        run: the file of the run.
+        metrics: metrics to save.
+        how: a convention or its name.
+        depth: the number of documents saved for each query; by default as many as the policy needs.
+        folder: the folder of baselines.
+        force: replace an existing baseline.
 
     Raises:
         InputError: data that cannot be read.

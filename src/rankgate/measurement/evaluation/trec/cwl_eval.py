@@ -162,7 +162,14 @@ MEASURES = ("EU", "ETU", "EC", "ETC", "ED")
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds for gains of unjudged documents, and for costs of documents without a cost."""
+    """Bounds for gains of unjudged documents, and for costs of documents without a cost.
+
+    Attributes:
+        max_gain: the highest gain.
+        min_gain: the lowest gain.
+        max_cost: the highest cost.
+        min_cost: the lowest cost.
+    """
 
     max_gain: float = 1.0
     min_gain: float = 0.0

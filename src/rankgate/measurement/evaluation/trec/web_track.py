@@ -198,12 +198,12 @@ def ndeval(
     Args:
         qrels: judgments by subtopic.
         run: the run.
-        alpha: the discount for each further document of a subtopic.
+        alpha: the factor by which another document on a subtopic is worth less.
         beta: the probability of looking at the next document, for NRBP.
-        traditional: True to order by score and document, not by rank.
+        traditional: order by score and document, not by rank.
         depth: the number of documents of each topic that count.
         complete: True to divide by all judged topics, not only those in the run.
-        baseline: a run; if given, values are differences from it.
+        baseline: print differences from this run, as ndeval does.
         risk: the weight of a loss against the baseline relative to a gain, as written.
 
     Raises:
@@ -276,7 +276,7 @@ def gdeval(
         run: the run; documents are ordered by score, equal ones by document, descending.
         cutoff: the number of documents of each topic that count.
         complete: True to divide by all topics with a relevant document, not only those in the run.
-        baseline: a run; if given, values are differences from it.
+        baseline: print differences from this run, as gdeval does.
         risk: the weight of a loss against the baseline relative to a gain, as written.
 
     Raises:

@@ -18,7 +18,6 @@ from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import Layout, View
 from rankgate.judging.store.store_people import StoreListing
 from rankgate.store.material import projects
-from rankgate.store.people import audit
 from rankgate.store.people.audit import COMMAND_LINE
 from rankgate.store.records import alerts, records, series
 from rankgate.store.rows import now
@@ -319,12 +318,8 @@ def set_rules(
     """
     rules = read_rules(text, source)
     projects.change_settings(connection, project, {"alerts": text})
-    audit.record(
-        connection,
-        actor,
-        "alerts.rules",
-        project=project,
-        details={"rules": len(rules.rules), "channels": len(rules.channels)},
+    actor.record(
+        connection, "alerts.rules", project=project, rules=len(rules.rules), channels=len(rules.channels)
     )
     return rules
 
@@ -339,7 +334,7 @@ def acknowledge(store: Store, project: str, number: int) -> str:
         project_id = projects.get_by_name(connection, project).id
         projects.refuse_archived(connection, project_id)
         alert = alerts.acknowledge_alert(connection, project_id, number)
-        audit.record(connection, COMMAND_LINE, "alert.acknowledge", alert.message, project=project_id)
+        COMMAND_LINE.record(connection, "alert.acknowledge", alert.message, project=project_id)
     return f"{alert.state}: {alert.message}"
 
 

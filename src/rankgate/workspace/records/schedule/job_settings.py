@@ -16,7 +16,6 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.judging.store.store_people import StoreListing
 from rankgate.store.material import projects
-from rankgate.store.people import audit
 from rankgate.store.people.audit import COMMAND_LINE
 from rankgate.store.records import scheduled_jobs
 from rankgate.store.rows import now
@@ -197,7 +196,7 @@ def set_jobs(
                 enabled=False,
                 user=actor.user,
             )
-    audit.record(connection, actor, "jobs.set", ", ".join(sorted(names)), project=project)
+    actor.record(connection, "jobs.set", ", ".join(sorted(names)), project=project)
 
 
 def set_jobs_from_file(store: Store, project: str, file: Path) -> tuple[str, ...]:

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import hmac
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rankgate.core.errors import UsageError, require
 from rankgate.core.present.number_formats import count_noun
 from rankgate.store.material import projects
-from rankgate.store.people import audit, invitations, one_time_secrets, second_factors, sign_in, users
+from rankgate.store.people import acts, invitations, one_time_secrets, second_factors, sign_in, users
 from rankgate.store.people import sign_in as secrets
 from rankgate.store.people import sign_in as sessions
+from rankgate.store.people.audit import NOBODY, Actor
 from rankgate.store.rating import tasks
-from rankgate.store.rows import now
 from rankgate.workspace.records.alerts import alert_channels
 from rankgate.workspace.web import oidc_users
 from rankgate.workspace.web.endpoint import FORM, SESSION
@@ -40,7 +40,6 @@ from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.core.value_types import Json
     from rankgate.store.people.sign_in import Session, Token
     from rankgate.store.people.users import User
     from rankgate.workspace.web.oidc_provider import Provider
@@ -157,7 +156,7 @@ def _verify_password(request: WebRequest, name: str, password: str) -> str | Non
     with request.store.write() as connection:
         sessions.end_attempt(connection, attempt, is_right=is_right)
         if not is_right:
-            audit.record(connection, audit.Actor("nobody"), "sign-in.failed", name[:100])
+            NOBODY.record(connection, "sign-in.failed", name[:100])
     return hashed if is_right else None
 
 
@@ -177,12 +176,11 @@ def begin_attempt(connection: Connection, name: str, address: str) -> int:
     return attempt
 
 
-def begin_session(request: WebRequest, connection: Connection, user: User, **details: Json) -> str:
+def begin_session(request: WebRequest, connection: Connection, user: User, **details: Any) -> str:
     """Begin a session, and end the current one; return the secret of the new one."""
     if request.who.session is not None:
         sessions.end_session(connection, request.who.session.id)
-    actor = audit.Actor(user.name, user.id)
-    audit.record(connection, actor, "sign-in", user.name, details=details)
+    Actor(user.name, user.id).record(connection, "sign-in", user.name, **details)
     return _new_session(request, connection, user)
 
 
@@ -282,7 +280,7 @@ def accept_invitation(request: WebRequest) -> ActionReply:
     hashed = secrets.password_hash(fields["password"])
     with request.store.write() as connection:
         user = invitations.accept(connection, secret, fields["name"] or "", hashed, fields["display"] or "")
-        audit.record(connection, audit.Actor(user.name, user.id), "invitation.accept", user.name)
+        Actor(user.name, user.id).record(connection, "invitation.accept", user.name)
         session = begin_session(request, connection, user)
         landing = landing_path(connection, user)
     return ActionReply(landing, {"user": user.name}, cookies={SESSION: session, FORM: None})
@@ -296,7 +294,7 @@ def _join_project(request: WebRequest, user: User) -> ActionReply:
             problem = f"This invitation is for {pending.name}; sign in as {pending.name} to use it."
             raise RequestRefused(403, "other-invitation", problem)
         invitations.apply_invitation(connection, pending, user)
-        audit.record(connection, audit.Actor(user.name, user.id), "invitation.accept", user.name)
+        Actor(user.name, user.id).record(connection, "invitation.accept", user.name)
         landing = landing_path(connection, user)
     return ActionReply(landing, {"user": user.name})
 
@@ -316,10 +314,7 @@ def change_password(request: WebRequest) -> ActionReply:
     require_password(request, request.values["before"])
     hashed = secrets.password_hash(request.values["password"])
     with request.store.write() as connection:
-        users.set_password(connection, user.id, hashed)
-        if request.values["end_tokens"]:
-            users.end_tokens(connection, user.id)
-        request.record(connection, "user.password", user.name, tokens=request.values["end_tokens"])
+        acts.set_password(connection, request.actor, user, hashed, end_tokens=request.values["end_tokens"])
         secret = _new_session(request, connection, user)
     return ActionReply("/account", cookies={SESSION: secret})
 
@@ -410,9 +405,8 @@ def oidc_callback(request: WebRequest) -> ActionReply:
             landing = landing_path(connection, user, pending_state["next"])
     except RequestRefused as refused:
         with request.store.write() as connection:
-            details = {"code": refused.code, "issuer": settings.issuer}
-            nobody = audit.Actor("nobody")
-            audit.record(connection, nobody, "sign-in.failed", _claimed_email(claims), details=details)
+            email = _claimed_email(claims)
+            NOBODY.record(connection, "sign-in.failed", email, code=refused.code, issuer=settings.issuer)
         raise
     cookies = {SESSION: secret, oidc_users.COOKIE: None}
     return ActionReply(landing, {"user": user.name}, cookies=cookies)
@@ -525,29 +519,26 @@ def issue_token(request: WebRequest) -> PageReply:
     fields = request.values
     scopes = [scope for scope in sign_in.SCOPES if fields[scope]] or ["read"]
     with request.store.write() as connection:
-        project = None
         if fields["project"]:
-            project = _find_project(connection, request.user, fields["project"])
-        token, secret = sign_in.issue_token(
+            _refuse_hidden(connection, request.user, fields["project"])
+        token, secret = acts.add_token(
             connection,
-            request.user.id,
+            request.actor,
+            request.user,
             fields["name"],
             scopes,
-            project=project,
-            expires_at=now() + timedelta(days=fields["days"] or 90),
+            project=fields["project"] or None,
+            days=fields["days"] or 90,
         )
-        request.record(connection, "token.issue", token.name, scopes=scopes)
     data = {"token": secret, "name": token.name, "expires_at": token.expires_at}
     return PageReply("secret.html", data, {"back": "/account", "what": "token"})
 
 
-def _find_project(connection: Connection, user: User, name: str) -> int:
-    """The number of a project in which the user has a role; other projects are hidden."""
+def _refuse_hidden(connection: Connection, user: User, name: str) -> None:
+    """Refuse a project in which the user has no role, as if it did not exist."""
     user_projects = projects.list_projects(connection, None if user.admin else user.id)
-    numbers = [project.id for project in user_projects if project.name == name]
-    if not numbers:
+    if name not in {project.name for project in user_projects}:
         raise not_found("project")
-    return numbers[0]
 
 
 @action("token-revoke", "/account/tokens/{token:int}/revoke", SIGNED_IN, "End the token")
@@ -557,8 +548,7 @@ def revoke_token(request: WebRequest) -> ActionReply:
         token_ids = {token.id for token in sign_in.list_tokens(connection, request.user.id)}
         if request.path["token"] not in token_ids:
             raise not_found("token")
-        token = sign_in.revoke_token(connection, request.path["token"])
-        request.record(connection, "token.revoke", token.name)
+        token = acts.revoke_token(connection, request.actor, request.path["token"])
     return ActionReply("/account", {"token": token.id})
 
 
@@ -601,7 +591,7 @@ def change_user(request: WebRequest) -> ActionReply:
         if fields["admin"] is not None:
             users.set_admin(connection, user.id, admin=fields["admin"] == "yes")
         changes = {name: fields[name] for name in ("sign_in", "admin") if fields[name]}
-        _record_action(connection, request, "user.change", user.name, **changes)
+        request.record(connection, "user.change", user.name, **changes)
     return ActionReply("/users", {"user": user.name})
 
 
@@ -618,8 +608,7 @@ def remove_user(request: WebRequest) -> ActionReply:
         user = find_path_user(connection, request)
         if request.values["confirm"] != user.name:
             raise invalid_value("confirm", f"write {user.name} to remove this user")
-        name = users.remove(connection, user.id)
-        _record_action(connection, request, "user.remove", name)
+        name = acts.remove_user(connection, request.actor, user)
     return ActionReply("/users", {"pseudonym": name})
 
 
@@ -633,10 +622,3 @@ def find_path_user(connection: Connection, request: WebRequest) -> User:
     if user is None:
         return users.get_by_name(connection, str(request.path["user"]))  # raises an error
     return user
-
-
-def _record_action(
-    connection: Connection, request: WebRequest, action: str, subject: str, **details: Json
-) -> None:
-    actor = audit.Actor(request.user.name, request.user.id)
-    audit.record(connection, actor, action, subject, details=details)

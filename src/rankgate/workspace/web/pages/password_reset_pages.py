@@ -10,7 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import RankgateError
-from rankgate.store.people import audit, one_time_secrets, sign_in, users
+from rankgate.store.people import acts, one_time_secrets, sign_in, users
+from rankgate.store.people.audit import NOBODY, Actor
 from rankgate.store.rows import now
 from rankgate.workspace.records.alerts import alert_channels
 from rankgate.workspace.web.pages.account_pages import begin_attempt, find_path_user, mails_links
@@ -97,7 +98,7 @@ def _mail_link(store: Store, name: str, server_link: str) -> None:
             if user is None:
                 return
             secret, _ = one_time_secrets.issue(connection, user.id, "password", _BY_MAIL)
-            audit.record(connection, audit.Actor("nobody"), "user.password-mail", user.name)
+            NOBODY.record(connection, "user.password-mail", user.name)
         text = (
             f"Somebody asked for a new password for {user.name} at {server_link}.\n\n"
             f"Set it here, once, within an hour:\n{server_link}/password/{secret}\n\n"
@@ -138,12 +139,8 @@ def set_password(request: WebRequest) -> ActionReply:
         user = one_time_secrets.use(connection, request.path["secret"], "password")
         if user is None:
             raise _invalid_link()
-        users.set_password(connection, user.id, hashed)
-        if request.values["end_tokens"]:
-            users.end_tokens(connection, user.id)
-        details = {"by": "link", "tokens": request.values["end_tokens"]}
-        actor = audit.Actor(user.name, user.id)
-        audit.record(connection, actor, "user.password", user.name, details=details)
+        actor, end_tokens = Actor(user.name, user.id), request.values["end_tokens"]
+        acts.set_password(connection, actor, user, hashed, end_tokens=end_tokens, by="link")
     return ActionReply("/sign-in?password_is_set=1", {"user": user.name})
 
 

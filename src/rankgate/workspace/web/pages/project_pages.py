@@ -16,7 +16,7 @@ from rankgate.store import archive
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.models import model_jobs_table
-from rankgate.store.people import audit, invitations, users
+from rankgate.store.people import acts, audit, invitations, users
 from rankgate.store.rating import batches, ratings, tasks
 from rankgate.store.rating.batch_rules import rules_of
 from rankgate.store.rating.working_time import list_rater_work
@@ -129,15 +129,14 @@ def add_project(request: WebRequest) -> ActionReply:
     """Add a project with its scale."""
     fields = request.values
     with request.store.write() as connection:
-        project = projects.add(
+        project = acts.add_project(
             connection,
+            request.actor,
             fields["name"],
             title=fields["title"] or "",
             description=fields["description"] or "",
             scale=parse_scale(fields["scale"] or "graded"),
         )
-        actor = audit.Actor(request.user.name, request.user.id)
-        audit.record(connection, actor, "project.add", project.name, project=project.id)
     return ActionReply(f"/projects/{project.name}/steps", {"name": project.name})
 
 
@@ -490,8 +489,7 @@ def grant_role(request: WebRequest) -> ActionReply:
     with request.store.write() as connection:
         user = users.get_by_name(connection, request.values["name"])
         _refuse_higher_role(request, users.role_of(connection, request.project.id, user.id))
-        users.grant(connection, request.project.id, user.id, role)
-        request.record(connection, "role.grant", user.name, role=role or "none")
+        acts.set_role(connection, request.actor, user, request.project.name, role)
     return ActionReply(request.project_path("people"), {"name": user.name, "role": role})
 
 

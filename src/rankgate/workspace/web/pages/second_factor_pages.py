@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from rankgate.store.people import audit, one_time_secrets, second_factors, sign_in
+from rankgate.store.people import acts, one_time_secrets, second_factors, sign_in
+from rankgate.store.people.audit import NOBODY
 from rankgate.workspace.web.endpoint import FORM, SESSION
 from rankgate.workspace.web.pages.account_pages import (
     PENDING,
@@ -82,9 +83,7 @@ def _use_code(request: WebRequest, user: User) -> str:
         kind = second_factors.use_code(connection, user.id, request.values["code"])
         sign_in.end_attempt(connection, attempt, is_right=kind is not None)
         if kind is None:
-            details = {"second_factor": "wrong code"}
-            actor = audit.Actor("nobody")
-            audit.record(connection, actor, "sign-in.failed", user.name, details=details)
+            NOBODY.record(connection, "sign-in.failed", user.name, second_factor="wrong code")
     if kind is None:
         problem = "This code is wrong, or was used already; wait for the next one of the app."
         raise RequestRefused(403, "wrong-code", problem, field="code")
@@ -175,7 +174,5 @@ def remove_second_factor_of_user(request: WebRequest) -> ActionReply:
     """Remove the second factor of a user who lost the device; their sessions end."""
     with request.store.write() as connection:
         user = find_path_user(connection, request)
-        second_factors.remove(connection, user)
-        sign_in.end_sessions(connection, user.id)
-        request.record(connection, "second-factor.remove", user.name)
+        acts.remove_second_factor(connection, request.actor, user)
     return ActionReply("/users", {"user": user.name})
