@@ -25,16 +25,16 @@ from rankgate.core.present.charts.chart_style import (
     GREY,
     PAPER,
     RED,
-    count_queries,
     grade_colour,
     no_interval_reason,
-    shorten_name,
     shorten_names,
     system_colour,
 )
 from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.document_model import shorten_name
 from rankgate.core.present.number_formats import (
     count_noun,
+    count_queries,
     format_correction,
     format_interval,
     format_p_value,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.charts.chart_parts import ChartAxis, concat_panels, labelled_lines
-from rankgate.core.present.charts.chart_style import count_queries, shorten_name
 from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import count_queries
 
 if TYPE_CHECKING:
     from rankgate.decisions.cutoffs.cutoff import CutoffAnalysis

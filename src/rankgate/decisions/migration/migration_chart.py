@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rankgate.core.present.charts.chart_layers import heat_map
-from rankgate.core.present.charts.chart_style import SHARES, count_queries, shorten_name
+from rankgate.core.present.charts.chart_style import SHARES
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import count_noun, count_queries
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json

@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_parts import concat_panels, inline_data, load_altair, rule_line
-from rankgate.core.present.charts.chart_style import (
-    BLUE,
-    INK,
-    LINE,
-    count_queries,
-    shorten_name,
-    shorten_names,
-)
+from rankgate.core.present.charts.chart_style import BLUE, INK, LINE, shorten_names
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import count_noun, format_decimal
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import count_noun, count_queries, format_decimal
 from rankgate.decisions.comparison.system_charts import label_colour, shades_of, share_axis
 
 if TYPE_CHECKING:

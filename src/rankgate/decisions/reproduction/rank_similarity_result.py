@@ -14,12 +14,11 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.charts.chart_style import count_queries
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, QUERY_ID
 from rankgate.core.present.document_model import Grid, Table, make_printable
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill, layout_document
-from rankgate.core.present.number_formats import count_noun, format_decimal
+from rankgate.core.present.number_formats import count_noun, count_queries, format_decimal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

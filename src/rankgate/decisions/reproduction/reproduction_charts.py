@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING
 
 from rankgate.core.present.charts.chart_layers import heat_map
 from rankgate.core.present.charts.chart_parts import ChartAxis, labelled_lines
-from rankgate.core.present.charts.chart_style import (
-    SHARES,
-    SIGNED,
-    count_queries,
-    shorten_name,
-    shorten_names,
-)
+from rankgate.core.present.charts.chart_style import SHARES, SIGNED, shorten_names
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import count_noun, count_queries
 
 if TYPE_CHECKING:
     from rankgate.decisions.reproduction.rank_similarity_result import RankSimilarities, RankSimilarity

@@ -19,9 +19,10 @@ from rankgate.core.present.charts.chart_parts import (
     panel_title,
     rule_line,
 )
-from rankgate.core.present.charts.chart_style import BLUE, GREY, RED, SHARES, count_queries, shorten_name
+from rankgate.core.present.charts.chart_style import BLUE, GREY, RED, SHARES
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import count_noun, count_queries
 from rankgate.decisions.sweeps.dials import point_levels, point_text
 
 if TYPE_CHECKING:

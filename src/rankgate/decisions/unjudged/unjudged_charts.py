@@ -18,9 +18,10 @@ from rankgate.core.present.charts.chart_parts import (
     rule_line,
     signed_axis,
 )
-from rankgate.core.present.charts.chart_style import BLUE, DIM, GREY, INK, count_queries, shorten_name
+from rankgate.core.present.charts.chart_style import BLUE, DIM, GREY, INK
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import count_noun, format_signed
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import count_noun, count_queries, format_signed
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json

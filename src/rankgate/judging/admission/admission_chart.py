@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.present.charts.chart_parts import inline_data, load_altair
-from rankgate.core.present.charts.chart_style import count_queries, shorten_name
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import count_noun, format_grade
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import count_noun, count_queries, format_grade
 from rankgate.decisions.comparison.system_charts import shades_of
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_layers import heat_map
 from rankgate.core.present.charts.chart_parts import inline_data, load_altair
-from rankgate.core.present.charts.chart_style import BLUE, SIGNED, count_queries, shorten_name, shorten_names
+from rankgate.core.present.charts.chart_style import BLUE, SIGNED, shorten_names
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import count_noun, finite_or_none
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import count_noun, count_queries, finite_or_none
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import Json

@@ -17,17 +17,10 @@ from rankgate.core.present.charts.chart_parts import (
     labelled_lines,
     load_altair,
 )
-from rankgate.core.present.charts.chart_style import (
-    BLUE,
-    DIM,
-    GREY,
-    INK,
-    count_queries,
-    shorten_name,
-    shorten_names,
-)
+from rankgate.core.present.charts.chart_style import BLUE, DIM, GREY, INK, shorten_names
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_decimal
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, count_queries, format_decimal
 from rankgate.measurement.evaluation.tradeoff import tradeoff
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_layers import fine_heat_map
 from rankgate.core.present.charts.chart_parts import concat_panels, inline_data, load_altair, panel_title
-from rankgate.core.present.charts.chart_style import BLUE, INK, RED, SHARES, shorten_name, shorten_names
+from rankgate.core.present.charts.chart_style import BLUE, INK, RED, SHARES, shorten_names
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.document_model import Grid, make_printable
+from rankgate.core.present.document_model import Grid, make_printable, shorten_name
 from rankgate.core.present.number_formats import count_noun, format_decimal
 from rankgate.core.present.text_tables import fit_table, table_width, wrap_line
 from rankgate.measurement.evaluation.mean_charts import query_count

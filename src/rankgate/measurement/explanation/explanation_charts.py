@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_parts import inline_data, load_altair, rule_line
-from rankgate.core.present.charts.chart_style import BLUE, INK, LINE, RED, shorten_name
+from rankgate.core.present.charts.chart_style import BLUE, INK, LINE, RED
 from rankgate.core.present.charts.picture import Picture
+from rankgate.core.present.document_model import shorten_name
 from rankgate.core.present.number_formats import count_noun, format_decimal, format_grade
 from rankgate.measurement.explanation.explanation_documents import digits_for
 

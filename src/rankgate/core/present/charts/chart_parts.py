@@ -196,10 +196,13 @@ def rule_line(field: str, value: float, *, along: str = "y", dashed: bool = Fals
     return mark.encode(**{along: f"{field}:Q"})
 
 
+SIGNED_LABELS = "datum.value == 0 ? '0' : format(datum.value, '+.2~f')"
+"""Labels of differences, with their signs, as an expression of Vega."""
+
+
 def signed_axis() -> Any:
     """Ticks of differences, with their signs."""
-    label_expression = "datum.value == 0 ? '0' : format(datum.value, '+.2~f')"
-    return load_altair().Axis(labelExpr=label_expression, tickCount=6)
+    return load_altair().Axis(labelExpr=SIGNED_LABELS, tickCount=6)
 
 
 def concat_panels(panels: Sequence[object], columns: int = 2, spacing: int = 28) -> Any:
