@@ -276,19 +276,27 @@ class Result(ByContent):
             UsageError: there is no such picture of this kind, or it has no values to draw.
             MissingExtraError: the extra ``plots`` is not installed.
         """
-        if not self.charts:
-            raise UsageError(f"a result of kind {self.kind} has no pictures.", code="no-picture")
-        name = kind or next(iter(self.charts))
-        if name not in self.charts:
-            chart_names = ", ".join(self.charts)
-            problem = f"a result of kind {self.kind} has the charts {chart_names}, not {name!r}."
-            raise UsageError(problem, code="unknown-picture")
-        chart = self.charts[name]
+        name = kind or next(iter(self.charts), "")
+        chart = self.find_chart(name)
         draw = load_name(chart) if isinstance(chart, str) else chart
         if not callable(draw):
             draw = partial(load_name("rankgate.core.present.charts.draw_chart:draw_chart"), draw, name)
         picture: Picture = draw(self, **options)
         return picture
+
+    def find_chart(self, name: str) -> Any:
+        """One of ``charts``.
+
+        Raises:
+            UsageError: there is no such chart.
+        """
+        if not self.charts:
+            raise UsageError(f"a result of kind {self.kind} has no pictures.", code="no-picture")
+        if name not in self.charts:
+            chart_names = ", ".join(self.charts)
+            problem = f"a result of kind {self.kind} has the charts {chart_names}, not {name!r}."
+            raise UsageError(problem, code="unknown-picture")
+        return self.charts[name]
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write a report and return its path: one HTML page, or Markdown, LaTeX, CSV, JSON, text.

@@ -367,8 +367,7 @@ def layout_document(result: Result, **values: object) -> Document:
             whose ``document`` has options.
     """
     if values:
-        result = copy(result)
-        result.__dict__.update(values)
+        result = with_values(result, **values)
     blocks = [block for layout_part in result.layout for block in _blocks(layout_part, result)]
     document = make_document(
         result.headline,
@@ -380,6 +379,13 @@ def layout_document(result: Result, **values: object) -> Document:
     untitled = (section for section in document.sections if section.blocks)
     sections = (*untitled, *(block for block in blocks if isinstance(block, Section)))
     return replace(document, sections=sections or document.sections)
+
+
+def with_values(result: Result, **values: object) -> Result:
+    """A copy of a result with further values as attributes."""
+    result = copy(result)
+    result.__dict__.update(values)
+    return result
 
 
 def _blocks(layout_part: LayoutPart, result: Result) -> Iterable[Block | Section]:

@@ -14,7 +14,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Rows
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import Block
@@ -136,7 +136,7 @@ def _kpi_panel(by: str, x: Axis, main_kpis: Sequence[str]) -> Panel:
         position = pl.col("slice").cast(pl.Int64) if by == "position" else pl.col("slice")
         return rows.filter(is_main | ~is_main.any()).select("kpi", position.alias("at"), "value", "n")
 
-    def value_axis(_result: object, rows: Sequence[Mapping[str, Any]]) -> Axis:
+    def value_axis(_result: object, rows: Rows) -> Axis:
         kpi = rows[0]["kpi"]
         is_share = kpi in KPIS and KPIS[kpi].unit == "share"
         return Axis("value", "{kpi:spaced}", form=".0%" if is_share else "")

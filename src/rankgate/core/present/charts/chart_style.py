@@ -5,7 +5,7 @@ Colours and type of pictures are safe for colour-blind readers, and legible on l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rankgate.core.present.document_model import shorten_name
@@ -55,6 +55,14 @@ def grade_colour(grade: float | None, top: float) -> str:
         return LINE
     share = min(max(grade / top, 0), 1) if top > 0 else 0
     return GRADES[round((len(GRADES) - 1) * share)]
+
+
+def grade_shades(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """A colour for each ``label`` by its ``grade``, the best grade first, unjudged last."""
+    labels = {row["label"]: row["grade"] for row in rows}
+    top_grade = max((grade for grade in labels.values() if grade is not None), default=0)
+    sorted_labels = sorted(labels, key=lambda name: -1e9 if labels[name] is None else labels[name])
+    return {name: grade_colour(labels[name], top_grade) for name in reversed(sorted_labels)}
 
 
 def chart_config() -> dict[str, Any]:

@@ -12,16 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankgate.core.present.charts.chart_style import BLUE, GREY, SHARES
+from rankgate.core.present.charts.chart_style import BLUE, GREY, INK, SHARES
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.present.layout import Sentence
 
-    Rows = Sequence[Mapping[str, Any]]
     Text = str | Sequence[str | Sentence] | Callable[[Any], str]
     Colour = str | tuple[tuple[str | tuple[str, object], str] | str, ...]
+
+Rows = Sequence[Mapping[str, Any]]
+"""The rows of a panel."""
 
 _NO_STYLE: Mapping[str, Any] = MappingProxyType({})
 
@@ -57,10 +59,13 @@ class Mark(NamedTuple):
         kind: one of `rankgate.core.present.charts.draw_chart.MARKS`: interval, point, line, band, bar, …
         value: the column of the value; of ``words`` a template over the row, or several, of which the
             first without an undefined value is taken, or a function of the row.
-        end: the column of the other end, for an interval, a band or a bar.
+        end: the column of the other end, for an interval, a band or a bar; of ``words`` the column of
+            their position, without which they stand at the right of a row of names.
         colour: as `Panel` takes it; empty for that of the panel.
         style: properties of Vega-Lite's mark that differ from those of the kind.
         rows: a function from the panel's rows and the result to the rows of this mark.
+        channels: channels of Vega-Lite in addition to those that follow from the columns, or instead of
+            them; None leaves one out.
     """
 
     kind: str
@@ -69,17 +74,36 @@ class Mark(NamedTuple):
     colour: Colour = ""
     style: Mapping[str, Any] = _NO_STYLE
     rows: Callable[[Rows, Any], Rows] | None = None
+    channels: Mapping[str, Mapping[str, Any] | None] = _NO_STYLE
+
+
+class PointNames(NamedTuple):
+    """Names next to the points of a panel, without overlap, in the order of the rows.
+
+    Attributes:
+        text: the name of a row; empty for a point without one.
+        most: the largest number of names; None for any.
+        outside: the largest distance that names may extend beyond the right edge, in points.
+        all_named: True if names without room stand on the right, each with a line to its point.
+        colour: as `Mark` takes it.
+    """
+
+    text: Callable[[Mapping[str, Any]], str]
+    most: int | None = None
+    outside: float = 0
+    all_named: bool = False
+    colour: Colour = INK
 
 
 class Reference(NamedTuple):
     """A line across the panel at a value of its value axis.
 
     Attributes:
-        value: a number, or the attribute that has it; None draws no line.
+        value: a number, the attribute that has it, or a function of the result; None draws no line.
         dashed: True if it is dashed.
     """
 
-    value: float | str = 0.0
+    value: float | str | Callable[[Any], float | None] = 0.0
     dashed: bool = False
 
 
@@ -111,37 +135,46 @@ class Panel(NamedTuple):
     Attributes:
         source: the attribute that holds the frame; or a function of the result that returns it, or rows.
         x, y: the axes. One with names or times has the positions, the other one the values of the marks.
-        marks: the marks and reference lines, from back to front.
+        marks: the marks, reference lines and names, from back to front.
         columns: the columns of the frame, or expressions; all by default.
         row_filter: the condition of the rows that are drawn.
         facet: the columns whose values have a panel each.
         most: the largest number of panels, or of series in one panel; 0 for any.
-        title: a template, for one of several panels.
-        series: the column whose values have a colour each.
+        title: a template, or a function of the result and the panel's rows.
+        series: the column whose values have a colour each, the same in all panels.
+        by_grade: True if the colours of series are those of their ``grade``.
         names: where the names of series stand: ``legend``, ``ends`` of lines, or a ``list``.
         legend: the title of the legend.
         colour: a colour, or tests with colours as `highlight` makes them; without series blue.
         width: its width in points.
         height: its height in points; of names the height of a row.
         tooltip: further columns of the tooltip.
+        short: further columns of names that are cut to fit.
     """
 
     source: str | Callable[[Any], Any]
     x: Axis | Callable[[Any, Rows], Axis]
     y: Axis | Callable[[Any, Rows], Axis]
-    marks: tuple[Mark | Reference, ...] = ()
+    marks: tuple[Mark | Reference | PointNames, ...] = ()
     columns: tuple[str | pl.Expr, ...] = ()
     row_filter: pl.Expr | None = None
     facet: tuple[str, ...] = ()
     most: int = 0
-    title: str = ""
+    title: str | Callable[[Any, Rows], str] = ""
     series: str = ""
+    by_grade: bool = False
     names: str = "legend"
     legend: str = ""
     colour: Colour = ""
     width: int = 300
     height: int = 150
     tooltip: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
+
+    @property
+    def has_legend(self) -> bool:
+        """True if a legend names its series."""
+        return bool(self.series) and self.names == "legend"
 
 
 class HeatMap(NamedTuple):
@@ -150,9 +183,10 @@ class HeatMap(NamedTuple):
     Attributes:
         source: as `Panel` takes it, with ``row``, ``column`` and ``value``.
         columns: as `Panel` takes them.
-        domain: the values of the first colour and the last; or a function of result and rows.
-        shades: the colours; or a function of the result.
+        domain: the values of the first colour and the last.
+        shades: the colours.
         form: ``%`` for shares, or a format such as ``.4f``; else two decimals.
+        longest: the largest number of letters in names of rows and columns; 0 for any.
     """
 
     source: str | Callable[[Any], Any]
@@ -160,6 +194,7 @@ class HeatMap(NamedTuple):
     domain: tuple[float, float] = (0, 1)
     shades: Sequence[str] = SHARES
     form: str = ""
+    longest: int = 0
 
 
 class ChartView(NamedTuple):
@@ -170,17 +205,20 @@ class ChartView(NamedTuple):
         about: instructions for reading it; sentences.
         n: the basis of the figures.
         panels: a panel or several, or a function of the result that returns them.
-        convention: the text that replaces the convention of results without one.
+        convention: the text that replaces the convention of results without one; None leaves it out.
         empty: the error where there are no rows.
         across: the number of panels in a row.
-        fluid: True if panels can be made narrower because no name in them has a fixed position.
+        fluid: True if panels can be made narrower because no name in them has a fixed position; or a
+            function of the result.
+        of: a function of the result and the options that returns the value with frames and facts.
     """
 
     title: Text
     about: Text
     n: Text
     panels: Sequence[Panel | HeatMap] | Callable[[Any], Sequence[Panel | HeatMap]]
-    convention: str = ""
+    convention: str | None = ""
     empty: str = "there are no values to draw."
     across: int = 2
-    fluid: bool = True
+    fluid: bool | Callable[[Any], bool] = True
+    of: Callable[..., Any] | None = None
