@@ -96,8 +96,8 @@ class Scorecard(Result):
     document_from: ClassVar[str] = f"{_DOCUMENTS}:scorecard_document"
     report_from: ClassVar[str] = f"{_DOCUMENTS}:scorecard_report_document"
     charts: ClassVar[Mapping[str, str]] = {
-        "scorecard": "rankgate.measurement.evaluation.mean_charts:scorecard",
-        "pareto": "rankgate.measurement.evaluation.mean_charts:pareto",
+        "scorecard": "rankgate.measurement.evaluation.tradeoff_charts:SCORECARD",
+        "pareto": "rankgate.measurement.evaluation.tradeoff_charts:PARETO",
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "figures": FIGURES,

@@ -296,7 +296,6 @@ def card_notes(result: Scorecard) -> list[str]:
     return [*lines, *result.warnings]
 
 
-_CHARTS = "rankgate.measurement.evaluation.mean_charts"
 _MAX_METRICS = 4  # metrics to name in a sentence
 
 
@@ -304,7 +303,7 @@ def scorecard_report_document(result: Scorecard, _: ReportOptions) -> Document:
     """The outline of a scorecard below a headline, with charts below its table."""
     document_ = scorecard_document(result)
     card, *other_sections = document_.sections
-    charts = (Chart(f"{_CHARTS}:scorecard", result), Chart(f"{_CHARTS}:pareto", result))
+    charts = (Chart("scorecard", result), Chart("pareto", result))
     first = replace(card, blocks=(*card.blocks, *charts))
     lead = (sentence(result), *document_.lead)
     return replace(document_, lead=lead, sections=(first, *other_sections))

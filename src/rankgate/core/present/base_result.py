@@ -7,8 +7,8 @@ A result class is a frozen dataclass that inherits `Result` and declares:
   (`rankgate.interface.kinds_of_results`); ``schema_version``;
 - ``headline_text``, ``lead`` and ``layout``: the parts of its `Document`
   (`rankgate.core.present.layout`), or ``document_from``: ``module:function`` that makes it;
-- ``charts``: by name, ``module:function`` that draws it; the first one is ``plot()``'s
-  default;
+- ``charts``: by name a `rankgate.core.present.charts.chart_views.ChartView`, or ``module:name`` of one
+  or of a function that draws it; the first one is ``plot()``'s default;
 - ``report_from``, where a page shows more than ``document`` does: ``module:function`` of the
   result and `ReportOptions`; ``order``, its place among the parts of a report;
 - ``SCHEMAS``: the columns of its tables by field, the main table first; ``main_table``, the
@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -98,7 +99,7 @@ class Result(ByContent):
     layout: ClassVar[Layout] = ()
     document_from: ClassVar[str] = "rankgate.core.present.layout:layout_document"
     report_from: ClassVar[str] = ""
-    charts: ClassVar[Mapping[str, str]] = {}
+    charts: ClassVar[Mapping[str, Any]] = {}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {}
     main_table: ClassVar[str] = ""
     csv_table: ClassVar[str | None] = ""
@@ -275,15 +276,27 @@ class Result(ByContent):
             UsageError: there is no such picture of this kind, or it has no values to draw.
             MissingExtraError: the extra ``plots`` is not installed.
         """
+        name = kind or next(iter(self.charts), "")
+        chart = self.find_chart(name)
+        draw = load_name(chart) if isinstance(chart, str) else chart
+        if not callable(draw):
+            draw = partial(load_name("rankgate.core.present.charts.draw_chart:draw_chart"), draw, name)
+        picture: Picture = draw(self, **options)
+        return picture
+
+    def find_chart(self, name: str) -> Any:
+        """One of ``charts``.
+
+        Raises:
+            UsageError: there is no such chart.
+        """
         if not self.charts:
             raise UsageError(f"a result of kind {self.kind} has no pictures.", code="no-picture")
-        name = kind or next(iter(self.charts))
         if name not in self.charts:
             chart_names = ", ".join(self.charts)
             problem = f"a result of kind {self.kind} has the charts {chart_names}, not {name!r}."
             raise UsageError(problem, code="unknown-picture")
-        picture: Picture = load_name(self.charts[name])(self, **options)
-        return picture
+        return self.charts[name]
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write a report and return its path: one HTML page, or Markdown, LaTeX, CSV, JSON, text.

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rankgate.core.present.document_model import Grid, make_printable
+from rankgate.core.present.document_model import Grid, make_printable, shorten_name
 from rankgate.core.present.number_formats import (
     UNDEFINED,
+    count_queries,
     format_amount,
     format_bounds,
     format_column,
@@ -45,7 +46,10 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "probability": format_probability,
     "queries": format_query_count,
     "relative": format_share,
+    "query_counts": lambda counts: count_queries(*counts),
+    "short": lambda names: shorten_name(names if isinstance(names, str) else ", ".join(names)),
     "signed": format_signed,
+    "spaced": lambda name: name.replace("_", " "),
 }
 """Formats of values by the name that a column gives; any other name is a format of Python."""
 

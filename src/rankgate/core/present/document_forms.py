@@ -258,10 +258,9 @@ def draw_chart(chart: Chart, *, words: bool = True) -> tuple[Picture, str] | Non
         None where the extra ``plots`` is missing or there are no values to draw.
     """
     from rankgate.core.errors import MissingExtraError, UsageError
-    from rankgate.core.present.lazy_names import load_name
 
     try:
-        picture: Picture = load_name(chart.draw)(chart.result)
+        picture: Picture = chart.picture()
         svg = picture.svg("light", words=words)
     except (MissingExtraError, UsageError):
         return None

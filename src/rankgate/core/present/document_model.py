@@ -12,10 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from urllib.parse import quote
 
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.lazy_names import load_name
+
+if TYPE_CHECKING:
+    from rankgate.core.present.charts.picture import Picture
 
 SOFT = "\u00ad"  # the soft hyphen; its name would load a table of names while modules are compiled
 """Placed before a newline in a column name where a word without a hyphen is broken."""
@@ -78,6 +82,19 @@ def make_printable(text: str) -> str:
     """
     line = " ".join(text.split())
     return line if line.isprintable() else "".join(c if c.isprintable() else "�" for c in line)
+
+
+def shorten_name(text: str, max_length: int = 32) -> str:
+    """A name on one line; a long name is cut in the middle.
+
+    >>> shorten_name("covidex.r1.t5.automatic.reranked.with.a.long.name", 20)
+    'covidex.r1…long.name'
+    """
+    line = make_printable(text)
+    if len(line) <= max_length:
+        return line
+    tail = (max_length - 1) // 2
+    return f"{line[: max_length - 1 - tail]}…{line[-tail:]}"
 
 
 SIGNS = {"pass": "✔", "fail": "✘", "inconclusive": "?"}
@@ -205,12 +222,25 @@ class Chart:
     """A picture that a page and a notebook draw, if the extra ``plots`` is installed.
 
     Attributes:
-        draw: ``module:function`` from `result` to a ``present.charts.picture.Picture``.
-        result: the argument of the function.
+        draw: the name of one of the result's charts; or ``module:function`` from `result` to a
+            ``present.charts.picture.Picture``.
+        result: the result.
     """
 
     draw: str
     result: Any
+
+    def picture(self) -> Picture:
+        """The picture.
+
+        Raises:
+            UsageError: there are no values to draw.
+            MissingExtraError: the extra ``plots`` is not installed.
+        """
+        picture: Picture = (
+            load_name(self.draw)(self.result) if ":" in self.draw else self.result.plot(self.draw)
+        )
+        return picture
 
 
 @dataclass(frozen=True)

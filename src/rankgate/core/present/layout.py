@@ -303,7 +303,7 @@ class ShownChart(NamedTuple):
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The chart."""
-        yield Chart(result.charts[self.name], result)
+        yield Chart(self.name, result)
 
 
 class Notices(NamedTuple):
@@ -367,8 +367,7 @@ def layout_document(result: Result, **values: object) -> Document:
             whose ``document`` has options.
     """
     if values:
-        result = copy(result)
-        result.__dict__.update(values)
+        result = with_values(result, **values)
     blocks = [block for layout_part in result.layout for block in _blocks(layout_part, result)]
     document = make_document(
         result.headline,
@@ -382,6 +381,13 @@ def layout_document(result: Result, **values: object) -> Document:
     return replace(document, sections=sections or document.sections)
 
 
+def with_values(result: Result, **values: object) -> Result:
+    """A copy of a result with further values as attributes."""
+    result = copy(result)
+    result.__dict__.update(values)
+    return result
+
+
 def _blocks(layout_part: LayoutPart, result: Result) -> Iterable[Block | Section]:
     if isinstance(layout_part, str | Sentence):
         return sentences((layout_part,), result)
@@ -390,10 +396,10 @@ def _blocks(layout_part: LayoutPart, result: Result) -> Iterable[Block | Section
     return layout_part.blocks(result) if _is_true(layout_part.condition, result) else ()
 
 
-def sentences(texts: Texts, result: object) -> list[str]:
-    """Templates filled with the attributes of a result; those without a true condition are left out."""
+def sentences(texts: Texts, result: object, values: Mapping[str, object] = _NO_TEXTS) -> list[str]:
+    """Templates filled as `fill` does it; those without a true condition are left out."""
     templates = (Sentence(text) if isinstance(text, str) else text for text in texts)
-    filled = (fill(text, result) for text, condition in templates if _is_true(condition, result))
+    filled = (fill(text, result, values) for text, condition in templates if _is_true(condition, result))
     return [text for text in filled if text]
 
 
@@ -404,8 +410,22 @@ def _lines(layout_part: str | Sentence | Lines, result: object) -> tuple[str, ..
 
 
 def _is_true(name: str, result: object) -> bool:
-    value = _Texts().get_field(name, (), _Attributes(result, _NO_TEXTS))[0] if name else True
+    value = fact(name, result) if name else True
     return len(value) > 0 if isinstance(value, Sized) else bool(value) or isinstance(value, float)
+
+
+def fact(name: str, result: object) -> Any:  # noqa: ANN401 - any attribute
+    """The attribute of a result, where ``counts[ties]`` and ``bias.grades`` are values of attributes."""
+    return _Texts().get_field(name, (), _Attributes(result, _NO_TEXTS))[0]
+
+
+def fields_of(template: str) -> list[str]:
+    """The names in a template.
+
+    >>> fields_of("{value:.2f} of {best:.2f}")
+    ['value', 'best']
+    """
+    return [name for _, name, _, _ in string.Formatter().parse(template) if name]
 
 
 def plain_rows(table: pl.DataFrame) -> PlainRows:

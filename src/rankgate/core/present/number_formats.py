@@ -74,6 +74,18 @@ def count_noun(count: int, singular: str, plural: str | None = None) -> str:
     return f"{count:,} {singular if count == 1 else plural or _plural(singular)}"
 
 
+def count_queries(*counts: int, users: bool = False) -> str:
+    """The number of queries as text; several numbers if metrics or runs differ.
+
+    >>> (count_queries(1), count_queries(10000), count_queries(30, 29, 30),
+    ...  count_queries(7, users=True))
+    ('1 query', '10,000 queries', '29 or 30 queries', '7 users')
+    """
+    distinct = sorted(set(counts))
+    singular, plural = ("user", "users") if users else ("query", "queries")
+    return f"{' or '.join(f'{n:,}' for n in distinct)} {singular if distinct == [1] else plural}"
+
+
 def count_plural(count: int, plural: str) -> str:
     """A number with a noun given only in the plural, such as the name of a table.
 

@@ -17,6 +17,7 @@ import polars as pl
 from rankgate.core.declare import Cutoff
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.charts.chart_views import ChartView, HeatMap
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, View, plain_rows
@@ -101,8 +102,27 @@ class BlindSpots(Result):
     kind: ClassVar[str] = "blindspots"
     main_table: ClassVar[str] = "profile"
     order: ClassVar[int] = 35
-    charts: ClassVar[Mapping[str, str]] = {
-        "blindspots": "rankgate.decisions.advice.blind_spots_chart:draw_blind_spots"
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "blindspots": ChartView(
+            "What the metrics do not see (first {k:n document})",
+            "Each row is a change to the lists of {baseline:short}; a cell has the share of the lists that "
+            "it alters for which the metric does not move. Deep blue: blind; empty: no list could be "
+            "altered.",
+            "{queries:n query}",
+            (
+                HeatMap(
+                    "profile",
+                    (
+                        pl.col("change").alias("row"),
+                        pl.col("metric").alias("column"),
+                        pl.col("unmoved").alias("value"),
+                        "altered",
+                    ),
+                    form="%",
+                ),
+            ),
+            fluid=False,
+        )
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"seen": SEEN, "profile": PROFILE}
     layout: ClassVar[Layout] = (

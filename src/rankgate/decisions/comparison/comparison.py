@@ -285,11 +285,11 @@ class Comparisons(Result):
     charts: ClassVar[Mapping[str, str]] = {
         "deltas": "rankgate.decisions.comparison.query_charts:draw_deltas",
         "scatter": "rankgate.decisions.comparison.query_charts:draw_scatter",
-        "forest": "rankgate.decisions.comparison.system_charts:draw_forest",
+        "forest": "rankgate.decisions.comparison.system_charts:FOREST",
         "heat": "rankgate.decisions.comparison.system_charts:draw_system_heat",
-        "power": "rankgate.decisions.comparison.system_charts:draw_power",
-        "judged": "rankgate.decisions.comparison.system_charts:judged",
-        "grades": "rankgate.decisions.comparison.system_charts:grades",
+        "power": "rankgate.decisions.comparison.system_charts:POWER",
+        "judged": "rankgate.decisions.comparison.system_charts:JUDGED_CHART",
+        "grades": "rankgate.decisions.comparison.system_charts:GRADES_CHART",
     }
 
     KEYS: ClassVar[Mapping[str, str]] = {"many": "systems"}

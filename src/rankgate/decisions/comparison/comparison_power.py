@@ -196,6 +196,11 @@ class PowerCurves:
     curves: pl.DataFrame
     measured: pl.DataFrame
 
+    @property
+    def alpha(self) -> float:
+        """The level of the test."""
+        return 1 - self.level
+
 
 def power_curves(comparison: Comparison, queries: Sequence[int] = QUERY_COUNTS) -> PowerCurves:
     """Compute the detectable difference of a pair of systems for fewer or more queries.

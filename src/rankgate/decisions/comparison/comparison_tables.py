@@ -272,8 +272,8 @@ class GradesByRank(Result):
     kind: ClassVar[str] = "ranks"
     label: ClassVar[str] = "Judgments and grades, rank by rank"
     charts: ClassVar[Mapping[str, str]] = {
-        "judged": "rankgate.decisions.comparison.system_charts:judged",
-        "grades": "rankgate.decisions.comparison.system_charts:grades",
+        "judged": "rankgate.decisions.comparison.system_charts:JUDGED_CHART",
+        "grades": "rankgate.decisions.comparison.system_charts:GRADES_CHART",
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"judged": JUDGED, "grades": GRADES}
     headline_text: ClassVar[str] = "the first {depth:n document} of {systems:n system}, {queries:n query}"

@@ -20,6 +20,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, P_VALUE, SYSTEM
 from rankgate.core.present.document_model import Grid, Table, make_printable
@@ -219,8 +220,28 @@ class DataSetComparison(Result):
         **TABLES,
     }
     OPTIONAL: ClassVar[tuple[str, ...]] = ("systems_left_out", "data_sets_left_out")
-    charts: ClassVar[Mapping[str, str]] = {
-        "rank-intervals": "rankgate.decisions.comparison.rank_chart:draw_rank_intervals"
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "rank-intervals": ChartView(
+            "Ranks that {systems:n system} may have",
+            "The rank of the mean over data sets (point), and the ranks that a system may have (line). All "
+            "lines of a panel together hold the true ranks with a confidence of {level:.0%}. Blue: may have "
+            "rank 1.",
+            "{data_sets:n data set}",
+            (
+                Panel(
+                    "intervals",
+                    lambda _result, rows: Axis("rank", "rank", form="d", domain=(1, max(len(rows), 2))),
+                    Axis("system", scale="names"),
+                    interval("rank"),
+                    facet=("metric", "population"),
+                    title="{metric}, {population}",
+                    colour=highlight("datum.low == 1"),
+                    width=360,
+                    height=18,
+                ),
+            ),
+            across=1,
+        )
     }
     headline_text: ClassVar[str] = "{system_count:n system} on {data_set_count:n data set}"
     layout: ClassVar[Layout] = (

@@ -18,18 +18,10 @@ from rankgate.core.present.charts.chart_parts import (
     rule_line,
     signed_axis,
 )
-from rankgate.core.present.charts.chart_style import (
-    BLUE,
-    DIM,
-    GREY,
-    RED,
-    count_queries,
-    no_interval_reason,
-    shorten_name,
-    shorten_names,
-)
+from rankgate.core.present.charts.chart_style import BLUE, DIM, GREY, RED, no_interval_reason, shorten_names
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import count_noun, format_interval, format_signed
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import count_noun, count_queries, format_interval, format_signed
 from rankgate.core.present.text_tables import wrap_line
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from rankgate.core.declare import Range, declared_parameter
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.present.layout import NOTICES, Layout, Lines, Sentence, ShownChart, View
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.number_formats import count_noun, count_queries
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
@@ -73,6 +74,9 @@ _POINTS = 21  # thresholds of a curve
 _IS_STATED = pl.col("status").is_in(["pass", "fail", "inconclusive"])
 
 
+_LINES = {"silent": "silent", "kept": "kept", "silent_low": "silent at least", "kept_low": "kept at least"}
+
+
 @dataclass(frozen=True)
 class CutoffAnalysis(Result):
     """The thresholds that keep demands on questions and documents, and what each threshold costs.
@@ -105,7 +109,31 @@ class CutoffAnalysis(Result):
 
     kind: ClassVar = "cutoff"
     label: ClassVar = "Where to cut off the score"
-    charts: ClassVar = {"cutoff": "rankgate.decisions.cutoffs.cutoff_chart:draw_cutoff"}
+    charts: ClassVar = {
+        "cutoff": ChartView(
+            "Where to cut off the score: {systems:short}",
+            "silent: questions without an answer that return nothing. kept: relevant documents that are "
+            "kept. at least: the lower bound at a threshold that was fixed beforehand.",
+            lambda result: count_queries(*result.demands.filter(pl.col("slice").is_null())["n"]),
+            (
+                Panel(
+                    lambda result: result.curve.unpivot(
+                        [*_LINES], index=["system", "threshold"], variable_name="series", value_name="share"
+                    ).drop_nulls(),
+                    Axis("threshold", "threshold"),
+                    Axis("share", "share", form="%", domain=(0, 1)),
+                    columns=("system", "threshold", pl.col("series").replace(_LINES), "share"),
+                    facet=("system",),
+                    title="{system}",
+                    series="series",
+                    names="ends",
+                    width=480,
+                    height=300,
+                ),
+            ),
+            fluid=False,
+        )
+    }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"demands": DEMANDS, "curve": CURVE, "abstention": ABSTENTION}
     headline_text: ClassVar = "where to cut off the score of {systems}, by {qrels}"
     layout: ClassVar[Layout] = (

@@ -9,6 +9,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import ChartView, HeatMap
 from rankgate.core.present.columns import Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.layout import NOTICES, FactTable, Layout, Lines, Sentence, View, fill
@@ -55,8 +56,24 @@ class Migration(Result):
     label: ClassVar[str] = "Migration of an index"
     order: ClassVar[int] = 12
     main_table: ClassVar[str] = "changes"
-    charts: ClassVar[Mapping[str, str]] = {
-        "migration": "rankgate.decisions.migration.migration_chart:draw_kept_documents"
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "migration": ChartView(
+            "Documents that {new:short} keeps (first {k:n document})",
+            "The share of the first documents before each step that are among the first after it.",
+            "{queries:n query}",
+            (
+                HeatMap(
+                    lambda result: result.steps.unpivot(["kept", "lowest"], index="step"),
+                    (
+                        pl.col("step").alias("row"),
+                        pl.col("variable").replace({"kept": "mean", "lowest": "worst query"}).alias("column"),
+                        "value",
+                    ),
+                    form="%",
+                ),
+            ),
+            fluid=False,
+        )
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "changes": CHANGES,

@@ -8,8 +8,11 @@ from typing import ClassVar
 
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_style import INK, LINE
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Reference
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import make_printable
@@ -68,6 +71,61 @@ class StageInput:
     sha256: str
 
 
+_STAGE = Axis("stage", scale="names")
+
+
+def _stage_panels(result: Pipeline) -> tuple[Panel, ...]:
+    """The ceilings, the labels and the latency by stage."""
+    if result.ceilings["value"].is_null().all():
+        raise UsageError(f"no stage has a value of {result.target}.", code="nothing-to-draw")
+    return _STAGE_PANELS
+
+
+_STAGE_PANELS = (
+    Panel(
+        "ceilings",
+        Axis("value", "mean {target}"),
+        _STAGE,
+        (
+            Reference("best", dashed=True),
+            Mark("bar", "ceiling", colour=LINE),
+            Mark("bar", "value"),
+            Mark("tick", "ceiling", colour=INK),
+            Mark(
+                "words", ("{value:decimal} of {ceiling:decimal}: {realised:.0%} realised", "{value:decimal}")
+            ),
+        ),
+        (pl.lit("ceiling").alias("what"), pl.all(), pl.int_range(pl.len()).alias("place")),
+        row_filter=pl.col("value").is_not_null(),
+        width=420,
+        height=34,
+        tooltip=("kind", "realised"),
+    ),
+    Panel(
+        "mix",
+        Axis("share", "of the first {k:n document}", form=".0%", domain=(0, 1)),
+        _STAGE,
+        (Mark("stack", "share"),),
+        (pl.all(), pl.lit("mix").alias("what")),
+        series="label",
+        by_grade=True,
+        width=420,
+        height=34,
+        tooltip=("count",),
+    ),
+    Panel(
+        "latency",
+        Axis("total", "mean milliseconds since the query came"),
+        _STAGE,
+        (Mark("bar", "waits", "total"), Mark("words", ("{mean:,.1f} ms; {total:,.1f} ms to here",))),
+        (pl.lit("latency").alias("what"), pl.all()),
+        width=420,
+        height=34,
+        tooltip=("does", "mean", "p50", "p95"),
+    ),
+)
+
+
 @dataclass(frozen=True)
 class Pipeline(Result):
     """Stages of a ranking, from the first retrieval to the last reranker.
@@ -101,7 +159,26 @@ class Pipeline(Result):
         "qrels_sha256": "qrels.sha256",
     }
     order: ClassVar[int] = 30
-    charts: ClassVar[Mapping[str, str]] = {"stages": "rankgate.decisions.pipelines.stage_chart:draw_stages"}
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "stages": ChartView(
+            "{target} by stage, and the ceiling that each leaves",
+            (
+                Sentence(
+                    "Bar: the value. Mark: the ceiling, the best that any reranker of its first "
+                    "{depth:n document} could reach."
+                ),
+                Sentence("Dashed: the best order of all judged documents, {best:decimal}.", "best"),
+                Sentence("The bottleneck is {bottleneck.stage:short}.", "bottleneck"),
+                "Below: grades of the first {k:n document}.",
+                Sentence(
+                    "Then the time that a query takes: a stage begins when its inputs are there.", "latency"
+                ),
+            ),
+            "{queries:n query}",
+            _stage_panels,
+            across=1,
+        )
+    }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "means": MEANS,
         "ceilings": CEILINGS,

@@ -14,12 +14,13 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.charts.chart_style import count_queries
+from rankgate.core.present.charts.chart_style import SHARES, SIGNED
+from rankgate.core.present.charts.chart_views import Axis, ChartView, HeatMap, Panel, Rows
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, QUERY_ID
 from rankgate.core.present.document_model import Grid, Table, make_printable
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill, layout_document
-from rankgate.core.present.number_formats import count_noun, format_decimal
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill, layout_document, with_values
+from rankgate.core.present.number_formats import count_noun, count_queries, finite_or_none, format_decimal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,6 +115,11 @@ def _matrix_table(result: RankSimilarities) -> Iterator[Block]:
     yield Table("", by_name, plain=(by_name, by_number))
 
 
+def _depth_axis(_result: object, rows: Rows) -> Axis:
+    scale = "log" if len(rows) > 2 else "number"
+    return Axis("depth", "depth k", scale, domain=(1, max(len(rows), 2)))
+
+
 @dataclass(frozen=True)
 class RankSimilarity(Result):
     """The similarity of the rankings of two runs.
@@ -136,8 +142,25 @@ class RankSimilarity(Result):
     kind: ClassVar[str] = "rank_similarity"
     label: ClassVar[str] = "Similarity of rankings"
     order: ClassVar[int] = 27
-    charts: ClassVar[Mapping[str, str]] = {
-        "overlap-curve": "rankgate.decisions.reproduction.reproduction_charts:draw_overlap"
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "overlap-curve": ChartView(
+            "Overlap of {first:short} and {second:short} by depth",
+            "The mean share of documents that both rankings have in the first k; 1 is the same documents, in "
+            "any order.",
+            "{queries:n query}",
+            (
+                Panel(
+                    "agreement",
+                    _depth_axis,
+                    Axis("overlap", "overlap", form=".2f", domain=(0, 1)),
+                    columns=(pl.all(), pl.lit("overlap").alias("series")),
+                    series="series",
+                    names="ends",
+                    width=480,
+                    height=300,
+                ),
+            ),
+        )
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "measures": MEASURES,
@@ -218,6 +241,15 @@ class RankSimilarity(Result):
         return (*self.input_notices, *missing_notices)
 
 
+def _matrix_cells(result: RankSimilarities) -> Rows:
+    """A cell for each pair of runs, in the order of the result."""
+    return [
+        {"row": first, "column": second, "value": finite_or_none(float(value))}
+        for first, values in zip(result.runs, result.matrix(result.measure), strict=True)
+        for second, value in zip(result.runs, values, strict=True)
+    ]
+
+
 @dataclass(frozen=True)
 class RankSimilarities(Result):
     """The similarity of the rankings of three or more runs, pair by pair.
@@ -234,8 +266,25 @@ class RankSimilarities(Result):
     kind: ClassVar[str] = "rank_similarities"
     label: ClassVar[str] = "Similarity of rankings"
     order: ClassVar[int] = 27
-    charts: ClassVar[Mapping[str, str]] = {
-        "similarity": "rankgate.decisions.reproduction.reproduction_charts:matrix"
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "similarity": ChartView(
+            "{measure} of {runs:n run}",
+            lambda result: (
+                "The mean over queries of each pair of runs: 1 is the same ranking, "
+                + ("0 is nothing in common." if result.is_share else "-1 is the reverse.")
+            ),
+            "{query_counts}",
+            lambda result: (
+                HeatMap(
+                    _matrix_cells,
+                    domain=(0, 1) if result.is_share else (-1, 1),
+                    shades=SHARES if result.is_share else SIGNED,
+                    longest=18,
+                ),
+            ),
+            fluid=False,
+            of=lambda result, measure="RBO": with_values(result, measure=measure),
+        )
     }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS}
     measure: ClassVar[str] = "RBO"
@@ -267,6 +316,11 @@ class RankSimilarities(Result):
             UsageError: there is no such measure.
         """
         return layout_document(self, measure=measure)
+
+    @property
+    def is_share(self) -> bool:
+        """True if the measure is a share, so that 0 is nothing in common."""
+        return self.measure == "RBO" or self.measure.startswith("overlap@")
 
     @property
     def run_count(self) -> int:

@@ -97,9 +97,7 @@ def _charts(result: Sweep) -> Iterator[Block]:
         "sweep-heat": len(result.space) > 1,
     }
     if len(result.measured) > 1:
-        yield from (
-            Chart(result.charts[name], result) for name, is_shown in chart_conditions.items() if is_shown
-        )
+        yield from (Chart(name, result) for name, is_shown in chart_conditions.items() if is_shown)
 
 
 def _best_points(result: Sweep) -> Iterator[Block]:
@@ -192,9 +190,9 @@ class Sweep(Result):
     label: ClassVar[str] = "Sweep"
     order: ClassVar[int] = 28
     charts: ClassVar[Mapping[str, str]] = {
-        "sweep-front": f"{_CHARTS}:draw_front",
-        "sweep-dials": f"{_CHARTS}:draw_by_dial",
-        "sweep-heat": f"{_CHARTS}:draw_dial_pair",
+        "sweep-front": f"{_CHARTS}:FRONT",
+        "sweep-dials": f"{_CHARTS}:BY_DIAL",
+        "sweep-heat": f"{_CHARTS}:DIAL_PAIR",
     }
     headline_text: ClassVar[str] = (
         "{name}: {setting_count:n setting} of {target} on {queries:n query}, convention {convention[name]} "
@@ -246,6 +244,11 @@ class Sweep(Result):
     def metric(self) -> str:
         """The metric that decides."""
         return self.metrics[0]
+
+    @property
+    def is_lower_better(self) -> bool:
+        """True if lower values of the metric are better."""
+        return self.metric in self.lower
 
     @property
     def baseline(self) -> SweepPoint:

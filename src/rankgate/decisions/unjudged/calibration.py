@@ -16,6 +16,8 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.charts.chart_style import DIM, GREY
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.layout import Layout, ShownChart, View
 from rankgate.core.progress import step
@@ -157,6 +159,27 @@ _CELLS = (("low", " to ", "high"), "n", "predicted", "measured", ("measured_low"
 _BRIER = ": Brier score {{brier[{0}][0]}}, of the mean alone {{brier[{0}][1]}}"
 
 
+def _calibration_panel(source: str, title: str) -> Panel:
+    """Observed against predicted shares."""
+    ends = ({"predicted": 0, "measured": 0}, {"predicted": 1, "measured": 1})
+    return Panel(
+        source,
+        Axis("predicted", "predicted", form=".0%", domain=(0, 1)),
+        Axis("measured", "observed", form=".0%", domain=(0, 1)),
+        (
+            Mark("line", "measured", "", GREY, {"strokeDash": [4, 3], "strokeWidth": 1}, lambda *_: ends),
+            Mark("interval", "measured_low", "measured_high", style={"opacity": 0.6}),
+            Mark("point", "measured"),
+            Mark("words", "{n:,}", "measured", DIM, {"dx": 7, "dy": 8, "fontSize": 10}),
+        ),
+        (pl.lit(source).alias("what"), pl.all()),
+        title=f"{title}; Brier {{brier[{source}][0]:.3f}} (mean alone {{brier[{source}][1]:.3f}})",
+        width=320,
+        height=320,
+        tooltip=("n",),
+    )
+
+
 @dataclass(frozen=True)
 class Calibration(Result):
     """Predictions about hidden judgments against what they were.
@@ -190,7 +213,20 @@ class Calibration(Result):
 
     kind: ClassVar = "calibration"
     csv_table: ClassVar = None
-    charts: ClassVar = {"calibration": "rankgate.decisions.unjudged.unjudged_charts:draw_calibration"}
+    charts: ClassVar = {
+        "calibration": ChartView(
+            "Predictions for hidden judgments: {candidate:short} against {baseline:short}",
+            "Judgments were hidden and predicted. Across: the predicted probability; up: the observed share, "
+            "with its 95% interval and the number of cases. On the diagonal, predictions are right. A flip: "
+            "with all judgments the interval of the difference leads to another conclusion; trials share "
+            "queries, so their intervals are too narrow.",
+            "{queries:n query}",
+            (
+                _calibration_panel("relevance", "relevant: {documents:n document}"),
+                _calibration_panel("flips", "flips of {metric}: {experiments:n trial}"),
+            ),
+        )
+    }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"relevance": BINS, "flips": BINS}
     headline_text: ClassVar = (
         "hidden judgments guessed: {candidate} against {baseline}, {metric}, {queries:n query}"

@@ -13,6 +13,8 @@ from rankgate.core.declare import Count, Cutoff
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.charts.chart_style import BLUE, GREY, INK
+from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.document_model import SOFT
@@ -126,7 +128,37 @@ class HoleAnalysis(Result):
 
     kind: ClassVar = "holes"
     csv_table: ClassVar = None
-    charts: ClassVar = {"holes": "rankgate.decisions.unjudged.unjudged_charts:draw_holes"}
+    charts: ClassVar = {
+        "holes": ChartView(
+            "What unjudged documents could change: {candidate:short} against {baseline:short}",
+            "Mean differences. Thin line: the range that grades of the unjudged documents among the first "
+            "{depth:d} can give. Thick line: 95% interval of the estimate; ring: the estimate. Tick: the "
+            "measured difference. Flip: the probability that judging these documents changes the conclusion "
+            "of the interval.",
+            "{drawn[n]:query_counts}",
+            (
+                Panel(
+                    "metrics",
+                    Axis("delta", "mean difference", form="signed"),
+                    Axis("metric", scale="names"),
+                    (
+                        ZERO,
+                        Mark("interval", "worst", "best", GREY, {"strokeWidth": 1.5}),
+                        Mark("interval", "low", "high", BLUE, {"strokeWidth": 7, "opacity": 0.55}),
+                        Mark("ring", "expected"),
+                        Mark("tick", "delta", colour=INK),
+                        Mark("words", ("{delta:signed}  flip {flip:.0%}", "{delta:signed}")),
+                    ),
+                    ("metric", "n", "delta", "worst", "best", "expected", "low", "high", "flip"),
+                    row_filter=pl.col("n") > 0,
+                    width=420,
+                    height=34,
+                    tooltip=("n", "flip"),
+                ),
+            ),
+            empty="no query has a value of both systems; there is no difference to draw.",
+        )
+    }
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "metrics": METRICS,
         "judged": JUDGED,

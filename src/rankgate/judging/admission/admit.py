@@ -13,10 +13,12 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Rows
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Columns
 from rankgate.core.present.document_model import SIGNS, Entries, Entry, PlainRows
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
+from rankgate.core.present.number_formats import format_grade
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
@@ -74,6 +76,29 @@ def _requirements(result: JudgeAdmission) -> Iterator[Entries]:
     )
 
 
+def _grade_bars(result: JudgeAdmission) -> pl.DataFrame:
+    """People's grades for each grade of the judge, the best first."""
+    pairs, people = pl.col("pairs"), pl.col("people")
+    judge_text, people_text = (
+        pl.col(name).map_elements(format_grade, pl.String) for name in ("judge", "people")
+    )
+    return result.bias.confusion.sort("judge", "people", descending=True).select(
+        "judge",
+        pl.format("judge: {}", judge_text).alias("name"),
+        people.alias("grade"),
+        pl.format("grade {}", people_text).alias("label"),
+        pairs.alias("count"),
+        (pairs / pairs.sum().over("judge")).alias("share"),
+        pairs.sum().over("judge"),
+        ((people * pairs).sum().over("judge") / pairs.sum().over("judge")).alias("mean"),
+    )
+
+
+def _bars(rows: Rows, _result: object) -> Rows:
+    """A row for each bar."""
+    return list({row["name"]: row for row in rows}.values())
+
+
 @dataclass(frozen=True)
 class JudgeAdmission(Result):
     """The admission check of a judge, a language model or clicks: its agreement with people.
@@ -100,8 +125,32 @@ class JudgeAdmission(Result):
     DERIVED: ClassVar[tuple[str, ...]] = ("verdict",)
     main_table: ClassVar[str] = "bias.confusion"
     label: ClassVar[str] = "Does the judge agree with people?"
-    charts: ClassVar[Mapping[str, str]] = {
-        "admission": "rankgate.judging.admission.admission_chart:draw_admission"
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "admission": ChartView(
+            "Grades of {people.name:short} for each grade of {judge.name:short}",
+            "Each bar: the pairs to which the judge gave one grade, by the grade that people gave. Right of "
+            "it: the number of pairs and the mean of people's grades. If judge and people always agree, each "
+            "bar has one colour.",
+            "{pairs:n pair} of {queries:n query}",
+            (
+                Panel(
+                    _grade_bars,
+                    Axis("share", "share of the pairs, by people's grade", form=".0%", domain=(0, 1)),
+                    Axis("name", scale="names"),
+                    (
+                        Mark("stack", "share"),
+                        Mark("words", "{pairs:n pair}, people's mean {mean:.2f}", rows=_bars),
+                    ),
+                    series="label",
+                    legend="people:",
+                    by_grade=True,
+                    width=420,
+                    height=34,
+                    tooltip=("count",),
+                ),
+            ),
+            convention=None,
+        )
     }
 
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_style import SIGNED
+from rankgate.core.present.charts.chart_views import Axis, ChartView, HeatMap, Mark, Panel, interval
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_map import map_columns
@@ -78,6 +81,26 @@ _TABLES: Mapping[str, Schema] = {
 }
 
 
+def _rater_pairs(result: RaterAgreement) -> pl.DataFrame:
+    """Cohen's kappa in both halves of the matrix of raters."""
+    pairs = result.found.pairs.select("first", "second", "kappa", "overlap")
+    if pairs.is_empty():
+        raise UsageError(
+            "the raters have no pair in common, so there is no agreement to draw.", code="no-common-pairs"
+        )
+    both = pl.concat([pairs, pairs.rename({"first": "second", "second": "first"}).select(pairs.columns)])
+    raters = both.select(pl.col("first").unique().sort())
+    matrix = raters.join(raters.rename({"first": "second"}), how="cross")
+    cells = matrix.join(both, on=("first", "second"), how="left", maintain_order="left")
+    return cells.rename({"first": "row", "second": "column", "kappa": "value"})
+
+
+def _lowest(row: Mapping[str, float | None]) -> float:
+    low, value = row["low"], row["value"]
+    assert value is not None
+    return low or value
+
+
 @dataclass(frozen=True)
 class RaterAgreement(Result):
     """The agreement of raters, and alarms.
@@ -93,9 +116,49 @@ class RaterAgreement(Result):
     csv_table: ClassVar = "coefficient_table"
     main_table: ClassVar[str] = "found.raters"
     label: ClassVar[str] = "Agreement of raters"
-    charts: ClassVar[Mapping[str, str]] = {
-        "agreement": "rankgate.judging.agreement.agreement_chart:draw_agreement",
-        "coefficients": "rankgate.judging.agreement.agreement_chart:coefficients",
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "agreement": ChartView(
+            "Agreement of {drawn[row]:n rater} in {found.name:short}",
+            "Cohen's kappa of each pair of raters on the documents that both graded: 1 is perfect agreement, "
+            "0 is agreement by chance; empty: nothing in common.",
+            "{found.counts[overlap]:n pair} graded twice or more",
+            (HeatMap(_rater_pairs, domain=(-1, 1), shades=SIGNED, longest=18),),
+            fluid=False,
+        ),
+        "coefficients": ChartView(
+            "Coefficients of agreement in {found.name:short}",
+            (
+                Sentence("Each with its {interval_level:.0%} interval.", "interval_level"),
+                Sentence("Too few queries for intervals.", "lacks_intervals"),
+                Sentence(
+                    "1 is perfect agreement; 0 is agreement by chance, except for the raw agreement, which "
+                    "has no correction for chance."
+                ),
+            ),
+            "{found.counts[queries]:n query}",
+            (
+                Panel(
+                    "coefficient_table",
+                    lambda _result, rows: Axis(
+                        "value", "coefficient", domain=(min(0.0, *map(_lowest, rows)), 1)
+                    ),
+                    Axis("name", scale="names"),
+                    (
+                        *interval("value"),
+                        Mark("words", ("{value:z.3f}  [{low:z.3f}, {high:z.3f}]", "{value:z.3f}")),
+                    ),
+                    (
+                        pl.col("coefficient").alias("name"),
+                        "value",
+                        *(pl.when(pl.col(end).is_finite()).then(end).alias(end) for end in ("low", "high")),
+                    ),
+                    row_filter=pl.col("value").is_finite(),
+                    width=360,
+                    height=22,
+                ),
+            ),
+            empty="no coefficient has a value.",
+        ),
     }
     headline_text: ClassVar[Texts] = (
         "agreement in {found.name}: {found.counts[ratings]:n grade} by {found.counts[raters]:n rater} of ",
@@ -197,6 +260,17 @@ class RaterAgreement(Result):
             else " (too few queries for an interval)"
         )
         return f"Krippendorff's alpha (ordinal) is {coefficient.value:z.3f}{interval}; {alarms}."
+
+    @property
+    def interval_level(self) -> float | None:
+        """The level of the coefficients' intervals; None without one."""
+        coefficients = self.found.coefficients.values()
+        return next((figure.level for figure in coefficients if math.isfinite(figure.low)), None)
+
+    @property
+    def lacks_intervals(self) -> bool:
+        """True if no coefficient has an interval."""
+        return self.interval_level is None
 
     @property
     def coefficient_table(self) -> pl.DataFrame:

@@ -188,8 +188,6 @@ def basis_line(result: Scores) -> str:
 _MOST_ROWS = 500  # rows in a table of queries
 _MOST_RUNS = 5  # most runs that are shown with queries
 _SEARCHED_ROWS = 15  # rows in a table without a search field
-_DISTRIBUTIONS = "rankgate.measurement.evaluation.value_charts:draw_distributions"
-_SCORECARD = "rankgate.measurement.evaluation.mean_charts:scorecard"
 
 
 def evaluation_report_document(result: Scores, options: ReportOptions) -> Document:
@@ -237,8 +235,8 @@ def sentence(result: Scores) -> str:
 def _means(result: Scores) -> tuple[Block, ...]:
     has_several = len(result.runs) > 1
     heading = f"best {result.metrics[0]} first" if has_several else ""
-    distribution = Chart(_DISTRIBUTIONS, replace(result, metrics=result.metrics[:1]))
-    charts = [Chart(_SCORECARD, result), distribution] if has_several else [distribution]
+    distribution = Chart("distributions", replace(result, metrics=result.metrics[:1]))
+    charts = [Chart("scorecard", result), distribution] if has_several else [distribution]
     warnings = Warnings.from_notices(result.notices)
     return nonempty_blocks(
         (

@@ -1,38 +1,21 @@
-"""Charts of means: metrics by cutoff, precision against recall, trade-offs."""
+"""Charts of means: metrics by cutoff, precision against recall."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.chart_layers import find_label_spots, spot_layers, unplaced_layers
-from rankgate.core.present.charts.chart_parts import (
-    ChartAxis,
-    axis_title,
-    concat_panels,
-    hidden_axis,
-    inline_data,
-    labelled_lines,
-    load_altair,
-)
-from rankgate.core.present.charts.chart_style import (
-    BLUE,
-    DIM,
-    GREY,
-    INK,
-    count_queries,
-    shorten_name,
-    shorten_names,
-)
-from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_decimal
-from rankgate.measurement.evaluation.tradeoff import tradeoff
+from rankgate.core.present.charts.chart_style import shorten_names
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Panel
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.layout import fill
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, count_queries
 
 if TYPE_CHECKING:
+    from rankgate.core.present.charts.chart_views import Rows
     from rankgate.measurement.evaluation.scores import Scores
-    from rankgate.measurement.evaluation.tradeoff import ScorecardFigures, Tradeoff
 
 
 NumberMeanT = TypeVar("NumberMeanT", bound="NumberMean")
@@ -54,13 +37,6 @@ class NumberMean(TypedDict):
 
 class _CutoffMean(NumberMean):
     k: int
-
-
-class _SystemPoint(TypedDict):
-    system: str
-    x: float
-    y: float
-    front: bool
 
 
 def rows_by_number(result: Scores) -> list[NumberMean]:
@@ -125,25 +101,6 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _LOG_RATIO = 8  # a cutoff this many times the first is too far for even steps
 
 
-def draw_cutoffs(result: Scores) -> Picture:
-    """Draw one panel for one run, with a line per metric; else a panel per metric, a line per run.
-
-    Raises:
-        UsageError: no metric has several cutoffs.
-    """
-    rows = _rows(result)
-    stems = list(dict.fromkeys(row["metric"] for row in rows))
-    x = _axis(sorted({row["k"] for row in rows}))
-    if len(result.runs) == 1:
-        title = f"{shorten_name(result.runs[0].run)}: metrics at k"
-        chart = labelled_lines([{**row, "series": row["metric"]} for row in rows], x, _MEAN_AXIS)
-    else:
-        title = f"Metrics at k of {count_noun(len(result.runs), 'run')}"
-        chart = concat_panels([_panel(best_first(rows, result), stem, x) for stem in stems])
-    caption = "Means over queries at each cutoff k."
-    return Picture("cutoffs", title, caption, query_count(result), result.convention, tuple(rows), chart)
-
-
 def _rows(result: Scores) -> list[_CutoffMean]:
     """The means of metrics that have several cutoffs.
 
@@ -165,17 +122,36 @@ def _rows(result: Scores) -> list[_CutoffMean]:
     return cutoff_rows
 
 
-_MEAN_AXIS = ChartAxis("value", "mean", form=".2f")
+def _cutoff_axis(_result: object, rows: Rows) -> Axis:
+    cutoffs = sorted({row["k"] for row in rows})
+    is_wide = cutoffs[-1] >= _LOG_RATIO * cutoffs[0]
+    scale = "log" if is_wide else "number"
+    return Axis("k", "cutoff k", scale, domain=(cutoffs[0], cutoffs[-1]), ticks=tuple(cutoffs))
 
 
-def _panel(rows: list[_CutoffMean], stem: str, x: ChartAxis) -> Any:
-    metric_rows = [{**row, "series": row["run"]} for row in rows if row["metric"] == stem]
-    return labelled_lines(metric_rows, x, _MEAN_AXIS, size=(320, 250), title=f"{stem}@k")
+_MEAN_AXIS = Axis("value", "mean", form=".2f")
+_SINGLE_RUN = Panel(_rows, _cutoff_axis, _MEAN_AXIS, series="metric", names="ends", width=480, height=300)
+_SEVERAL_RUNS = Panel(
+    lambda result: best_first(_rows(result), result),
+    _cutoff_axis,
+    _MEAN_AXIS,
+    facet=("metric",),
+    title="{metric}@k",
+    series="run",
+    names="ends",
+    width=320,
+    height=250,
+)
 
-
-def _axis(cutoffs: list[int]) -> ChartAxis:
-    log = cutoffs[-1] >= _LOG_RATIO * cutoffs[0]
-    return ChartAxis("k", "cutoff k", (cutoffs[0], cutoffs[-1]), tuple(cutoffs), log=log)
+CUTOFFS = ChartView(
+    lambda result: fill(
+        "{runs[0].run:short}: metrics at k" if len(result.runs) == 1 else "Metrics at k of {runs:n run}",
+        result,
+    ),
+    "Means over queries at each cutoff k.",
+    query_count,
+    lambda result: (_SINGLE_RUN if len(result.runs) == 1 else _SEVERAL_RUNS,),
+)
 
 
 def text_cutoffs(result: Scores, width: int) -> str:
@@ -234,197 +210,38 @@ def shape(values: Sequence[float | None], top: float) -> str:
 _NAMES = ("IPrec", "iprec_at_recall")
 
 
-def draw_precision_recall(result: Scores) -> Picture:
-    """Draw a line for each run.
-
-    Raises:
-        UsageError: no metric is IPrec.
-    """
-    rows = [
+def _recall_levels(result: Scores) -> Rows:
+    return [
         {"series": row["run"], "recall": row["at"], "precision": row["value"]}
         for row in best_first(rows_by_number(result), result)
         if row["metric"].partition("(")[0] in _NAMES
     ]
-    if not rows:
-        raise UsageError(
-            "no IPrec has a value; a precision-recall curve is made of IPrec@0.0 to IPrec@1.0.",
-            code="nothing-to-draw",
-        )
-    x = ChartAxis("recall", "recall", (0, 1), (0, 0.2, 0.4, 0.6, 0.8, 1), form=".1f")
-    y = ChartAxis("precision", "interpolated precision", (0, 1), form=".1f")
-    title = (
-        f"Precision and recall of {shorten_name(result.runs[0].run)}"
-        if len(result.runs) == 1
-        else f"Precision and recall of {count_noun(len(result.runs), 'run')}"
+
+
+def _recall_panels(result: Scores) -> tuple[Panel, ...]:
+    return (
+        Panel(
+            _recall_levels,
+            Axis("recall", "recall", form=".1f", domain=(0, 1), ticks=(0, 0.2, 0.4, 0.6, 0.8, 1)),
+            Axis("precision", "interpolated precision", form=".1f", domain=(0, 1)),
+            series="series",
+            names="ends" if len(result.runs) == 1 else "list",
+            width=420,
+            height=380,
+        ),
     )
-    return Picture(
-        "precision-recall",
-        title,
+
+
+PRECISION_RECALL = ChartView(
+    lambda result: fill(
+        "Precision and recall of " + ("{runs[0].run:short}" if len(result.runs) == 1 else "{runs:n run}"),
+        result,
+    ),
+    lambda result: (
         "At each level of recall the greatest precision from there on, mean over queries."
-        + (" The best mean is at the top of the list." if len(result.runs) > 1 else ""),
-        query_count(result),
-        result.convention,
-        tuple(rows),
-        labelled_lines(rows, x, y, size=(420, 380), listed=len(result.runs) > 1),
-    )
-
-
-_STEP, _LEAST, _HEIGHT, _SIDE, _NAME, _LINE = 110, 330, 300, 400, 120, 9
-_MOST_NARROW_AXES = 5  # axes that fit on a phone
-_MARGIN = 0.06  # share of the axes, around the points
-
-
-def scorecard(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
-    """A line a system across an axis for each metric, the best on top."""
-    result = tradeoff(source)
-    names = dict(zip(result.means, shorten_names(list(result.means)), strict=True))
-    systems = sorted(result.means, key=lambda name: _merit(result, name))  # the first get colours
-    rows = [
-        {
-            "series": names[system],
-            "metric": metric,
-            "place": position,
-            "value": result.means[system][metric],
-            "share": _share(result, system, metric),
-        }
-        for system in systems
-        for position, metric in enumerate(result.higher)
-    ]
-    width = max(_STEP * (len(result.higher) - 1), _LEAST)
-    x = ChartAxis("place", "", (0, len(result.higher) - 1), bare=True)
-    lines = labelled_lines(rows, x, ChartAxis("share", "", (0, 1), bare=True), size=(width, _HEIGHT))
-    height = lines.height
-    falls = "" if all(result.higher.values()) else " ↓: lower is better."
-    return Picture(
-        "scorecard",
-        f"{count_noun(len(result.means), 'system')} by {count_noun(len(result.higher), 'metric')}",
-        "Each axis goes from 0 to the largest mean of these systems, with the better end on top; lines that "
-        "do not cross agree on the order. The front (no other system is as good at everything and better at "
-        "something): "
-        f"{', '.join(map(shorten_name, result.front))}.{falls}",
-        count_queries(*result.counts, users=source.kind == "scorecard"),
-        result.convention,
-        tuple(rows),
-        load_altair().layer(_axes(result, height), lines).properties(width=width, height=height),
-        fluid=len(result.higher) <= _MOST_NARROW_AXES,
-    )
-
-
-def _merit(result: Tradeoff, system: str) -> tuple[bool, float]:
-    """The order of systems: first the Pareto front, then by mean position on all axes."""
-    shares = [_share(result, system, metric) for metric in result.higher]
-    return system not in result.front, -sum(shares) / len(shares)
-
-
-def _span(result: Tradeoff, metric: str) -> tuple[float, float]:
-    """The ends of a metric's axis, including 0, so that small differences look small."""
-    values = [system_means[metric] for system_means in result.means.values()]
-    return min(0.0, *values), max(0.0, *values)
-
-
-def _share(result: Tradeoff, system: str, metric: str) -> float:
-    """The position of a value on its axis, from 0 to 1; 0.5 if all values are 0."""
-    low, high = _span(result, metric)
-    share = (result.means[system][metric] - low) / (high - low) if high > low else 0.5
-    return share if result.higher[metric] else 1 - share
-
-
-def _axes(result: Tradeoff, height: float) -> Any:
-    alt = load_altair()
-    rows = []
-    for position, (metric, higher) in enumerate(result.higher.items()):
-        top, bottom = _span(result, metric)[:: -1 if higher else 1]
-        rows.append(
-            {
-                "place": position,
-                "metric": f"{shorten_name(metric, 20)}{'' if higher else ' ↓'}",
-                "top": _end(top),
-                "bottom": _end(bottom),
-            }
-        )
-    base = alt.Chart(inline_data(rows)).encode(x=alt.X("place:Q", axis=hidden_axis()))
-    text_rows = (("metric", -26, INK), ("top", -12, DIM), ("bottom", height + 14, DIM))
-    texts = [
-        base.mark_text(color=shade, fontSize=12 if name == "metric" else 11).encode(
-            y=alt.value(offset), text=f"{name}:N"
-        )
-        for name, offset, shade in text_rows
-    ]
-    return alt.layer(base.mark_rule(color=GREY, opacity=0.5), *texts)
-
-
-def _end(value: float) -> str:
-    return format_decimal(value) if value else "0"
-
-
-def pareto(source: Scores | ScorecardFigures | Tradeoff) -> Picture:
-    """The first metric against the second, a point per system; the front is blue."""
-    result = tradeoff(source)
-    first, second = list(result.higher)[:2]
-    names = dict(zip(result.means, shorten_names(list(result.means)), strict=True))
-    rows: list[_SystemPoint] = [
-        {
-            "system": names[system],
-            "x": system_means[first],
-            "y": system_means[second],
-            "front": system in result.front,
-        }
-        for system, system_means in result.means.items()
-    ]
-    metric_count = len(result.higher)
-    front_note = f" The front is by {metric_count} metrics." if metric_count > 2 else ""
-    lower = [metric for metric in (first, second) if not result.higher[metric]]
-    better = f" Lower is better: {', '.join(lower)}." if lower else ""
-    return Picture(
-        "pareto",
-        f"{shorten_name(first)} against {shorten_name(second)}: {count_noun(len(rows), 'system')}",
-        f"Blue: no other system is as good at everything and better at something.{front_note}{better}",
-        count_queries(*result.counts, users=source.kind == "scorecard"),
-        result.convention,
-        tuple(rows),
-        _points(rows, (first, second)),
-        fluid=False,
-    )
-
-
-def _points(rows: list[_SystemPoint], metrics: tuple[str, str]) -> Any:
-    alt = load_altair()
-    domains = {"x": _ends([row["x"] for row in rows]), "y": _ends([row["y"] for row in rows])}
-    x, y = (
-        channel(
-            f"{field}:Q",
-            title=axis_title(f"mean {metric}", domain[0]),
-            scale=alt.Scale(domain=domain, nice=False, zero=False),
-            axis=alt.Axis(tickCount=6),
-        )
-        for channel, (field, domain), metric in zip((alt.X, alt.Y), domains.items(), metrics, strict=True)
-    )
-    base = alt.Chart(inline_data(rows)).encode(x=x, y=y)
-    shade = alt.condition("datum.front", alt.value(BLUE), alt.value(GREY))
-    points = base.mark_point(filled=True, size=80, opacity=0.9).encode(
-        color=shade, tooltip=["system:N", "x:Q", "y:Q"]
-    )
-    sorted_rows = sorted(rows, key=lambda row: not row["front"])
-    labelled_rows = [{**row, "shown": row["system"]} for row in sorted_rows]
-    size = (_SIDE, max(_SIDE, _LINE * len(rows)))
-    places, axes = _places(sorted_rows, size), {"x": x, "y": y}
-    label_spots = find_label_spots(places, [row["system"] for row in sorted_rows], size, outside=_NAME)
-    names = spot_layers(labelled_rows, label_spots, axes, color=shade)
-    names += unplaced_layers(labelled_rows, places, label_spots, size, axes, color=shade)
-    return alt.layer(points, *names).properties(width=size[0], height=size[1])
-
-
-def _places(rows: list[_SystemPoint], size: tuple[int, int]) -> list[tuple[float, float]]:
-    """The positions of points, from the left and from the top."""
-    lowest_x, highest_x = _ends([row["x"] for row in rows])
-    low, high = _ends([row["y"] for row in rows])
-    return [
-        (size[0] * (row["x"] - lowest_x) / (highest_x - lowest_x), size[1] * (high - row["y"]) / (high - low))
-        for row in rows
-    ]
-
-
-def _ends(values: list[float]) -> list[float]:
-    low, high = min(values), max(values)
-    margin = (high - low) * _MARGIN or 0.05
-    return [low - margin, high + margin]
+        + (" The best mean is at the top of the list." if len(result.runs) > 1 else "")
+    ),
+    query_count,
+    _recall_panels,
+    empty="no IPrec has a value; a precision-recall curve is made of IPrec@0.0 to IPrec@1.0.",
+)

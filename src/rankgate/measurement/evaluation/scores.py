@@ -100,12 +100,12 @@ class Scores(Result):
         "rankgate.measurement.evaluation.evaluation_documents:evaluation_report_document"
     )
     charts: ClassVar[Mapping[str, str]] = {
-        "distributions": "rankgate.measurement.evaluation.value_charts:draw_distributions",
+        "distributions": "rankgate.measurement.evaluation.value_charts:DISTRIBUTIONS",
         "heat": f"{_CHARTS}.value_charts:draw_query_heat",
-        "cutoffs": f"{_CHARTS}.mean_charts:draw_cutoffs",
-        "precision-recall": f"{_CHARTS}.mean_charts:draw_precision_recall",
-        "scorecard": "rankgate.measurement.evaluation.mean_charts:scorecard",
-        "pareto": "rankgate.measurement.evaluation.mean_charts:pareto",
+        "cutoffs": f"{_CHARTS}.mean_charts:CUTOFFS",
+        "precision-recall": f"{_CHARTS}.mean_charts:PRECISION_RECALL",
+        "scorecard": "rankgate.measurement.evaluation.tradeoff_charts:SCORECARD",
+        "pareto": "rankgate.measurement.evaluation.tradeoff_charts:PARETO",
     }
 
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"slices": SLICES, "weighted": WEIGHTED}

@@ -104,8 +104,8 @@ class Tradeoff(Result):
         Sentence("without all means, left out: {left_out}", "left_out"),
     )
     charts: ClassVar[Mapping[str, str]] = {
-        "pareto": "rankgate.measurement.evaluation.mean_charts:pareto",
-        "scorecard": "rankgate.measurement.evaluation.mean_charts:scorecard",
+        "pareto": "rankgate.measurement.evaluation.tradeoff_charts:PARETO",
+        "scorecard": "rankgate.measurement.evaluation.tradeoff_charts:SCORECARD",
     }
     KEYS: ClassVar[Mapping[str, str]] = {"higher": "higher_is_better"}
 

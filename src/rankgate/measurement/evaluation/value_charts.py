@@ -7,58 +7,30 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
+
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_layers import fine_heat_map
-from rankgate.core.present.charts.chart_parts import concat_panels, inline_data, load_altair, panel_title
-from rankgate.core.present.charts.chart_style import BLUE, INK, RED, SHARES, shorten_name, shorten_names
+from rankgate.core.present.charts.chart_parts import concat_panels, panel_title
+from rankgate.core.present.charts.chart_style import BLUE, INK, RED, SHARES, shorten_names
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
 from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.document_model import Grid, make_printable
-from rankgate.core.present.number_formats import count_noun, format_decimal
+from rankgate.core.present.document_model import Grid, make_printable, shorten_name
+from rankgate.core.present.layout import fill
+from rankgate.core.present.number_formats import count_noun, finite_or_none, format_decimal
 from rankgate.core.present.text_tables import fit_table, table_width, wrap_line
 from rankgate.measurement.evaluation.mean_charts import query_count
 
 if TYPE_CHECKING:
+    from rankgate.core.present.charts.chart_views import Rows
     from rankgate.core.value_types import JsonObject
     from rankgate.measurement.evaluation.scores import Scores
 
 
-_ROW, _WIDTH = 40, 440
 _BINS = 10
 _STROKES = 400
-_CLEAR, _FAINT, _FEW_STROKES = (
-    0.8,
-    0.15,
-    50,
-)  # opacity: highest, lowest, and the number of strokes with the highest
-
-
-def draw_distributions(result: Scores) -> Picture:
-    """Draw a panel per metric: a line per run, a stroke per query, quartiles, and the mean.
-
-    Raises:
-        UsageError: no query has a value.
-    """
-    rows = _rows(result)
-    if not rows:
-        raise UsageError("no query has a value to draw.", code="nothing-to-draw")
-    is_sample = max(len(run.query_ids) for run in result.runs) > _STROKES
-    stroke = f"Strokes are {_STROKES} of the queries" if is_sample else "Each stroke is a query"
-    panels = [
-        _distribution_panel(result, [row for row in rows if row["metric"] == label], label)
-        for label in result.metrics
-    ]
-    return Picture(
-        "distributions",
-        f"Values of {shorten_name(result.runs[0].run)}, query by query"
-        if len(result.runs) == 1
-        else f"Values of {count_noun(len(result.runs), 'run')}, query by query",
-        f"{stroke}; the box spans the middle half, the line in it is the median; the orange diamond is the "
-        "mean" + ("." if len(result.runs) == 1 else "; the best mean is on top."),
-        query_count(result),
-        result.convention,
-        tuple(rows),
-        concat_panels(panels, 1),
-    )
+_CLEAR, _FAINT = 0.8, 0.15  # the highest and the lowest opacity of strokes
+_FEW_STROKES = 50  # strokes of a run with the highest opacity
 
 
 class _QueryValue(TypedDict):
@@ -66,12 +38,6 @@ class _QueryValue(TypedDict):
     run: str
     query: str
     value: float
-
-
-class _RunMean(TypedDict):
-    run: str
-    value: float
-    mean_text: str
 
 
 class _HeatCell(TypedDict):
@@ -82,64 +48,103 @@ class _HeatCell(TypedDict):
 
 
 def _rows(result: Scores) -> list[_QueryValue]:
+    """The values of all queries by metric and run, the best mean first."""
     names = shorten_names([run.run for run in result.runs])
-    return [
-        {"metric": label, "run": name, "query": query, "value": value}
-        for label in result.metrics
-        for name, run in zip(names, result.runs, strict=True)
-        for query, value in run.per_query(label).items()
-        if value is not None
-    ]
+    rows: list[_QueryValue] = []
+    for metric in result.metrics:
+        sign = 1 if metric in result.lower else -1
+        means = {name: sign * run.means[metric] for name, run in zip(names, result.runs, strict=True)}
+        order = sorted(means, key=lambda name: math.inf if math.isnan(means[name]) else means[name])
+        rows += [
+            {"metric": metric, "run": name, "query": query, "value": value}
+            for name in order
+            for query, value in result.runs[names.index(name)].per_query(metric).items()
+            if value is not None
+        ]
+    return rows
 
 
-def _distribution_panel(result: Scores, rows: list[_QueryValue], metric: str) -> Any:
-    alt = load_altair()
-    names = shorten_names([run.run for run in result.runs])
-    means: list[_RunMean] = [
-        {"run": name, "value": run.means[metric], "mean_text": f"mean {format_decimal(run.means[metric])}"}
-        for name, run in zip(names, result.runs, strict=True)
-        if not math.isnan(run.means[metric])
-    ]
-    sign = 1 if metric in result.lower else -1
-    order = [mean_row["run"] for mean_row in sorted(means, key=lambda mean_row: sign * mean_row["value"])]
-    order += [name for name in names if name not in order]
-    y = alt.Y("run:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
-    x = alt.X("value:Q", title=metric, scale=alt.Scale(nice=True))
-    strokes = _sample_strokes(rows, names)
-    opacity = max(_FAINT, min(_CLEAR, _CLEAR * _FEW_STROKES * len(names) / max(len(strokes), 1)))
-    base = alt.Chart(inline_data(strokes)).encode(y=y)
-    boxes = base.transform_aggregate(
-        low="q1(value)", middle="median(value)", high="q3(value)", groupby=["run"]
-    )
-    layers = [
-        base.mark_tick(color=BLUE, opacity=opacity, thickness=1.2, size=14).encode(
-            x=x, tooltip=["run:N", "query:N", "value:Q"]
-        ),
-        boxes.mark_bar(height=24, color=BLUE, opacity=1, fillOpacity=0.12, stroke=INK, strokeWidth=1).encode(
-            x="low:Q", x2="high:Q"
-        ),
-        boxes.mark_tick(color=INK, thickness=2.5, size=24).encode(x="middle:Q"),
-    ]
-    mean = alt.Chart(inline_data(means)).encode(y=y)
-    layers += [
-        mean.mark_point(shape="diamond", filled=True, size=90, color=RED, opacity=1).encode(x=x),
-        mean.mark_text(align="left").encode(x=alt.value(_WIDTH + 10), text="mean_text:N"),
-    ]
-    return alt.layer(*layers).properties(
-        width=_WIDTH, height=_ROW * max(len(names), 1), **panel_title(metric)
-    )
-
-
-def _sample_strokes(rows: list[_QueryValue], names: list[str]) -> list[_QueryValue]:
+def _strokes(rows: Rows, _result: object) -> Rows:
     """Limit the strokes of a run, evenly over its values; the picture looks the same."""
-    thinned: list[_QueryValue] = []
-    for name in names:
-        run_rows = sorted((row for row in rows if row["run"] == name), key=lambda row: row["value"])
+    thinned: list[Mapping[str, Any]] = []
+    for run_rows in _by_run(rows).values():
+        run_rows.sort(key=lambda row: row["value"])
         last = len(run_rows) - 1
         thinned += (
             run_rows if last < _STROKES else [run_rows[i * last // _STROKES] for i in range(_STROKES + 1)]
         )
     return thinned
+
+
+def _by_run(rows: Rows) -> dict[str, list[Mapping[str, Any]]]:
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault(row["run"], []).append(row)
+    return groups
+
+
+def _summaries(rows: Rows, result: Scores) -> Rows:
+    """The quartiles and the mean of each run."""
+    names = shorten_names([run.run for run in result.runs])
+    means = {name: run.means[rows[0]["metric"]] for name, run in zip(names, result.runs, strict=True)}
+    return [
+        {"run": name, "low": low, "middle": middle, "high": high, "mean": finite_or_none(means[name])}
+        for name, run_rows in _by_run(rows).items()
+        for low, middle, high in [np.quantile([row["value"] for row in run_rows], (0.25, 0.5, 0.75)).tolist()]
+    ]
+
+
+def _distribution_panels(result: Scores) -> tuple[Panel, ...]:
+    """A panel per metric: a line per run, a stroke per query, quartiles, and the mean."""
+    strokes = min(max(len(run.query_ids) for run in result.runs), _STROKES)
+    opacity = max(_FAINT, min(_CLEAR, _CLEAR * _FEW_STROKES / max(strokes, 1)))
+    box = {"height": 24, "opacity": 1, "fillOpacity": 0.12, "stroke": INK, "strokeWidth": 1}
+    return (
+        Panel(
+            _rows,
+            Axis("value", "{metric}"),
+            Axis("run", scale="names"),
+            (
+                Mark(
+                    "tick", "value", style={"opacity": opacity, "thickness": 1.2, "size": 14}, rows=_strokes
+                ),
+                Mark("bar", "low", "high", BLUE, box, _summaries),
+                Mark("tick", "middle", "", INK, {"size": 24}, _summaries),
+                Mark("point", "mean", "", RED, {"shape": "diamond", "size": 90}, _summaries),
+                Mark("words", ("mean {mean:decimal}",), rows=_summaries),
+            ),
+            facet=("metric",),
+            title="{metric}",
+            width=440,
+            height=40,
+            tooltip=("query",),
+        ),
+    )
+
+
+def _distributions_about(result: Scores) -> str:
+    is_sample = max(len(run.query_ids) for run in result.runs) > _STROKES
+    stroke = f"Strokes are {_STROKES} of the queries" if is_sample else "Each stroke is a query"
+    order = "" if len(result.runs) == 1 else "; the best mean is on top"
+    return (
+        f"{stroke}; the box spans the middle half, the line in it is the median; the orange diamond is the "
+        f"mean{order}."
+    )
+
+
+DISTRIBUTIONS = ChartView(
+    lambda result: fill(
+        "Values of "
+        + ("{runs[0].run:short}" if len(result.runs) == 1 else "{runs:n run}")
+        + ", query by query",
+        result,
+    ),
+    _distributions_about,
+    query_count,
+    _distribution_panels,
+    empty="no query has a value to draw.",
+    across=1,
+)
 
 
 def text_distributions(result: Scores, width: int) -> str:

@@ -102,7 +102,7 @@ def explanation_document(result: Explanation, *, every: bool = False) -> Documen
         every: True to show all parameters, including those with default values.
     """
     value = format_column([result.value])[0]
-    chart = Chart("rankgate.measurement.explanation.explanation_charts:draw_gains", result)
+    chart = Chart("explain", result)
     tables = [Table(heading, _fit_width(grid)) for heading, grid in _tables(result)]
     facts = _facts(result, every=every)
     entries = Entries(tuple(Entry(label, tuple(lines)) for label, lines in facts.items()))
@@ -241,7 +241,7 @@ def reconciliation_document(result: Reconciliation) -> Document:
     return made(
         title(result),
         Warnings.from_notices(result.notices),
-        Chart("rankgate.measurement.explanation.explanation_charts:draw_reconciled", result),
+        Chart("reconcile", result),
         Entries(tuple(_group(group, digits) for group in result.groups)),
         Entries(refused, "cannot take these data"),
         rows=rows,

@@ -138,7 +138,7 @@ class Explanation(Result):
         "rankgate.measurement.explanation.explanation_documents:explanation_document"
     )
     charts: ClassVar[Mapping[str, str]] = {
-        "explain": "rankgate.measurement.explanation.explanation_charts:draw_gains"
+        "explain": "rankgate.measurement.explanation.explanation_charts:GAINS"
     }
     order: ClassVar[int] = 60
 
@@ -226,7 +226,7 @@ class Reconciliation(Result):
     )
     order: ClassVar[int] = 61
     charts: ClassVar[Mapping[str, str]] = {
-        "reconcile": "rankgate.measurement.explanation.explanation_charts:draw_reconciled"
+        "reconcile": "rankgate.measurement.explanation.explanation_charts:RECONCILED"
     }
 
     qrels: str

@@ -14,6 +14,7 @@ from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import BAND, Axis, ChartView, Mark, Panel, highlight
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
@@ -117,9 +118,55 @@ class ClickJudgments(Result):
 
     kind: ClassVar[str] = "click_judgments"
     label: ClassVar[str] = "Judgments from clicks"
-    charts: ClassVar[Mapping[str, str]] = {
-        "click-models": "rankgate.online.charts.click_charts:models",
-        "click-curves": "rankgate.online.charts.click_charts:curves",
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "click-models": ChartView(
+            "Which click model predicts best",
+            "Further right is a better prediction of clicks in searches that the model has not seen. A "
+            "perplexity of 1 is perfect, 2 is no better than a coin.",
+            "{searches:n search}",
+            (
+                Panel(
+                    "models",
+                    Axis("log_likelihood", "log-likelihood a search", zero=False),
+                    Axis("model", scale="names"),
+                    (Mark("point", "log_likelihood"),),
+                    ("model", "log_likelihood", "perplexity"),
+                    title="held-out searches",
+                    colour=highlight(("model", "{model}")),
+                    height=24,
+                    tooltip=("perplexity",),
+                ),
+                Panel(
+                    "ranks_of_best",
+                    Axis("rank", "rank", "rank"),
+                    Axis("perplexity", "perplexity", zero=False),
+                    (Mark("points", "perplexity"),),
+                    title="{model} by rank",
+                    height=240,
+                ),
+            ),
+            "click models",
+            "no models were compared.",
+        ),
+        "click-curves": ChartView(
+            "Overlap of documents in {model}",
+            "Parameters by rank with 95 % intervals (bootstrap over sessions). Examination is how often a "
+            "rank is looked at, relative to the first.",
+            "{searches:n search}",
+            (
+                Panel(
+                    "curves",
+                    Axis("place", "rank", form="d"),
+                    Axis("value", "{name}"),
+                    BAND,
+                    facet=("name",),
+                    title="{name}",
+                    height=240,
+                ),
+            ),
+            "click models",
+            "the model has no shared parameters.",
+        ),
     }
     order: ClassVar[int] = 63
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
@@ -253,6 +300,12 @@ class ClickJudgments(Result):
         """`by_rank` at the ranks 1, 2, 3, 5 and 10."""
         ranks = self.by_rank.filter(pl.col("rank").is_in([1, 2, 3, 5, 10]))
         return self.models.select("model").join(ranks, on="model", maintain_order="left_right")
+
+    @property
+    def ranks_of_best(self) -> pl.DataFrame:
+        """`by_rank` of the model of the judgments, or of the best where that was not compared."""
+        is_compared = self.model in self.models["model"]
+        return self.by_rank.filter(model=self.model if is_compared else self.models["model"][:1])
 
     @property
     def grade_counts(self) -> pl.DataFrame:

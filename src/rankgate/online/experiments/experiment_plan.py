@@ -10,6 +10,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Reference
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import make_printable
@@ -112,7 +113,29 @@ class ExperimentPlan(Result):
 
     kind: ClassVar[str] = "experiment_plan"
     label: ClassVar[str] = "Plan of an experiment"
-    charts: ClassVar[Mapping[str, str]] = {"experiment-plan": "rankgate.online.charts.experiment_charts:plan"}
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "experiment-plan": ChartView(
+            "The smallest effect that shows, by days",
+            "With {largest_share:.0%} of the traffic; the dashed line is the requested effect.",
+            "{most_units:,} {unit}s",
+            (
+                Panel(
+                    "detectable",
+                    Axis("day", "days"),
+                    Axis("relative", "relative difference that shows", "log", ".1%"),
+                    (Mark("points", "relative"), Reference("settings[effect]", dashed=True)),
+                    row_filter=pl.col("share") == pl.col("share").max(),
+                    series="kpi",
+                    most=8,
+                    width=460,
+                    height=280,
+                    tooltip=("units",),
+                ),
+            ),
+            "plan",
+            "no KPI can be planned for.",
+        )
+    }
     order: ClassVar[int] = 63
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "kpis": KPIS,
@@ -172,6 +195,16 @@ class ExperimentPlan(Result):
         days = count_noun(row["days"], "day")
         traffic = f"{top:.0%} of the traffic and {row['units']:,} {self.unit}s"
         return f"{row['kpi']} moves first: after {days} with {traffic}."
+
+    @property
+    def largest_share(self) -> float:
+        """The largest share of the traffic."""
+        return float(self.detectable["share"].to_numpy().max())
+
+    @property
+    def most_units(self) -> int:
+        """The units of the KPI that has the most."""
+        return int(self.kpis["units"].to_numpy().max())
 
     @property
     def days(self) -> pl.DataFrame:

@@ -12,6 +12,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Mark, Panel, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import LEVEL, P_RAW
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
@@ -228,9 +229,53 @@ class Experiment(Result):
 
     kind: ClassVar[str] = "experiment"
     label: ClassVar[str] = "Experiment"
-    charts: ClassVar[Mapping[str, str]] = {
-        "experiment": "rankgate.online.charts.experiment_charts:intervals",
-        "experiment-days": "rankgate.online.charts.experiment_charts:days",
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "experiment": ChartView(
+            "Differences of metrics",
+            "Points are relative differences to the control, lines their intervals.",
+            "{unit_count:n unit}",
+            (
+                Panel(
+                    "metrics",
+                    Axis("relative", "relative difference", form="+.1%"),
+                    Axis("metric", scale="names"),
+                    (ZERO, *interval("relative")),
+                    (
+                        pl.when(pl.col("variant").n_unique() > 1)
+                        .then(pl.format("{} ({})", "metric", "variant"))
+                        .otherwise("metric")
+                        .alias("metric"),
+                        "relative",
+                        pl.col("relative_low").alias("low"),
+                        pl.col("relative_high").alias("high"),
+                    ),
+                    row_filter=pl.all_horizontal(pl.col("relative_low", "relative_high").is_not_null()),
+                    width=420,
+                    height=30,
+                ),
+            ),
+            "experiment",
+            "no metric has an interval.",
+        ),
+        "experiment-days": ChartView(
+            "Differences by day",
+            "The interval holds on all days together: one may stop on any of them.",
+            "{unit_count:n unit}",
+            (
+                Panel(
+                    "daily",
+                    Axis("day", scale="time"),
+                    Axis("delta", "difference"),
+                    (Mark("band", "low", "high"), Mark("line", "delta"), ZERO),
+                    facet=("metric", "variant"),
+                    most=4,
+                    title="{metric} ({variant})",
+                    height=160,
+                ),
+            ),
+            "experiment",
+            "the experiment has no days.",
+        ),
     }
     order: ClassVar[int] = 64
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
@@ -336,6 +381,11 @@ class Experiment(Result):
     segments: pl.DataFrame
     against_itself: pl.DataFrame
     settings: Mapping[str, Any]
+
+    @property
+    def unit_count(self) -> int:
+        """The units of all arms."""
+        return int(self.variants["units"].sum())
 
     @property
     def blocking(self) -> tuple[ExperimentFinding, ...]:

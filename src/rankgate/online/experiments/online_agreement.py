@@ -9,6 +9,8 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_style import GREY
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
@@ -116,6 +118,8 @@ UNITS = Columns(
 FEW = 10
 """Units below which correlations are uncertain."""
 
+_NORMAL = 1.96
+
 
 @dataclass(frozen=True)
 class OnlineAgreement(Result):
@@ -135,8 +139,34 @@ class OnlineAgreement(Result):
     kind: ClassVar[str] = "online_agreement"
     csv_table: ClassVar = None
     label: ClassVar[str] = "Does offline predict online?"
-    charts: ClassVar[Mapping[str, str]] = {
-        "offline-online": "rankgate.online.charts.experiment_charts:scatter"
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "offline-online": ChartView(
+            "Does offline predict online?",
+            "A point is one {unit}: the offline value and the online one with its 95 % interval.",
+            "{unit_count:n unit} ({unit})",
+            (
+                Panel(
+                    lambda result: result.best.select("metric", "kpi", "skill").join(
+                        result.units, on=("metric", "kpi"), maintain_order="left_right"
+                    ),
+                    Axis("offline", "{metric}", zero=False),
+                    Axis("online", "{kpi:spaced}", zero=False),
+                    (Mark("interval", "low", "high", GREY), Mark("point", "online")),
+                    (
+                        pl.all(),
+                        (pl.col("online") - _NORMAL * pl.col("error")).alias("low"),
+                        (pl.col("online") + _NORMAL * pl.col("error")).alias("high"),
+                    ),
+                    facet=("metric", "kpi"),
+                    most=4,
+                    title="skill {skill:.2f}",
+                    height=220,
+                    tooltip=("unit", "predicted"),
+                ),
+            ),
+            "agreement",
+            "no metric has a skill.",
+        )
     }
     order: ClassVar[int] = 68
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS, "best": BEST, "units": UNITS}
@@ -209,6 +239,11 @@ class OnlineAgreement(Result):
         if best["skill"] <= 0:
             return f"no metric predicts a KPI better than the mean of other {self.unit_plural}"
         return f"{best['metric']} predicts {best['kpi']} best: skill {best['skill']:.2f}"
+
+    @property
+    def unit_count(self) -> int:
+        """The number of units."""
+        return self.units["unit"].n_unique()
 
     @property
     def of_experiments(self) -> bool:

@@ -14,6 +14,7 @@ import polars as pl
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Rows
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import Block
@@ -116,6 +117,34 @@ def _not_computed(_rows: object) -> NoReturn:
     raise UsageError("a mapping declares this KPI; give it with --mapping.", code="unknown-kpi")
 
 
+_MAIN_KPIS = (
+    "search_ctr",
+    "zero_result_rate",
+    "mrr_first_click",
+    "session_conversion_rate",
+    "revenue_per_search",
+    "latency_p95",
+)
+
+
+def _kpi_panel(by: str, x: Axis, main_kpis: Sequence[str]) -> Panel:
+    """A panel for each of the main KPIs, or of all if the table has none of them."""
+
+    def points(result: KpiTable) -> pl.DataFrame:
+        rows = result.values.filter(pl.col("value").is_not_null(), by=by)
+        is_main = pl.col("kpi").is_in(main_kpis)
+        position = pl.col("slice").cast(pl.Int64) if by == "position" else pl.col("slice")
+        return rows.filter(is_main | ~is_main.any()).select("kpi", position.alias("at"), "value", "n")
+
+    def value_axis(_result: object, rows: Rows) -> Axis:
+        kpi = rows[0]["kpi"]
+        is_share = kpi in KPIS and KPIS[kpi].unit == "share"
+        return Axis("value", "{kpi:spaced}", form=".0%" if is_share else "")
+
+    marks = (Mark("points", "value"),)
+    return Panel(points, x, value_axis, marks, facet=("kpi",), most=6, title="{kpi:spaced}", tooltip=("n",))
+
+
 @dataclass(frozen=True)
 class KpiTable(Result):
     """KPIs of a log.
@@ -135,9 +164,24 @@ class KpiTable(Result):
 
     kind: ClassVar[str] = "kpi_table"
     label: ClassVar[str] = "KPIs"
-    charts: ClassVar[Mapping[str, str]] = {
-        "kpi-days": "rankgate.online.charts.log_charts:days",
-        "kpi-positions": "rankgate.online.charts.log_charts:positions",
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "kpi-days": ChartView(
+            "KPIs by day",
+            "Values by day (UTC). A day without a point has no value, which is not 0.",
+            "{events:n event}",
+            (_kpi_panel("day", Axis("at", scale="time"), _MAIN_KPIS),),
+            "KPIs",
+            "there are no KPIs by day; ask for them with --by day.",
+        ),
+        "kpi-positions": ChartView(
+            "Clicks by rank",
+            "Clicks divided by impressions at each rank. The curve mixes how good results are with how often "
+            "users look at a rank; rankgate online judgments separates the two.",
+            "{events:n event}",
+            (_kpi_panel("position", Axis("at", "rank", "rank"), ("impression_ctr",)),),
+            "KPIs",
+            "there are no KPIs by position; ask for them with --by position.",
+        ),
     }
     order: ClassVar[int] = 62
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"values": VALUES, "segments": SEGMENTS}

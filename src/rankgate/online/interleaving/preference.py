@@ -13,6 +13,8 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_style import BLUE, GREY
+from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Mark, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
@@ -88,6 +90,32 @@ SLOTS = Columns(
 )
 
 
+def _preference_panel(value: str, low: str, high: str, title: str, form: str) -> Panel:
+    """The preference of each pair with its interval."""
+    return Panel(
+        "pairs",
+        Axis("value", title, form=form),
+        Axis("pair", scale="names"),
+        (ZERO, *interval("value")),
+        (
+            pl.format("{} against {}", "other", "one").alias("pair"),
+            pl.col(value).alias("value"),
+            pl.col(low).alias("low"),
+            pl.col(high).alias("high"),
+            pl.col("preferred").fill_null("none"),
+        ),
+        row_filter=pl.col(low).is_not_null(),
+        colour=highlight(("preferred", "none"), GREY, BLUE),
+        width=420,
+        height=34,
+        tooltip=("preferred",),
+    )
+
+
+_WINS_PANEL = _preference_panel("preference", "low", "high", "preference", "+.0%")
+_CREDITS_PANEL = _preference_panel("credit", "credit_low", "credit_high", "difference of credits", "")
+
+
 @dataclass(frozen=True)
 class Preference(Result):
     """The system that users prefer.
@@ -113,7 +141,17 @@ class Preference(Result):
     kind: ClassVar[str] = "preference"
     csv_table: ClassVar = None
     label: ClassVar[str] = "Interleaving"
-    charts: ClassVar[Mapping[str, str]] = {"preference": "rankgate.online.charts.click_charts:preferences"}
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "preference": ChartView(
+            "Which system users prefer",
+            "Right of 0 users prefer the first named system. Intervals are {level:.0%}; grey ones show no "
+            "preference.",
+            "{clicked:,} {unit}s with clicks, {method}",
+            lambda result: (_WINS_PANEL if result.by_wins else _CREDITS_PANEL,),
+            "interleaving",
+            "no pair has clicks enough for an interval.",
+        )
+    }
     order: ClassVar[int] = 66
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS, "slots": SLOTS}
     layout: ClassVar[Layout] = (
@@ -317,7 +355,30 @@ class Sensitivity(Result):
     kind: ClassVar[str] = "sensitivity"
     csv_table: ClassVar = None
     label: ClassVar[str] = "Sensitivity of interleaving"
-    charts: ClassVar[Mapping[str, str]] = {"sensitivity": "rankgate.online.charts.click_charts:sensitivities"}
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "sensitivity": ChartView(
+            "How many searches tests need",
+            "Blue points are interleaving, grey ones KPIs of an A/B test; further left is better. For a "
+            "power of 80 % at 5 %.",
+            "{searches:n simulated search}, {user} users",
+            (
+                Panel(
+                    lambda result: result.tests.sort("needed"),
+                    Axis("needed", "searches needed", "log"),
+                    Axis("test", scale="names"),
+                    (Mark("point", "needed"),),
+                    ("test", "design", "needed"),
+                    row_filter=pl.col("needed").is_not_null(),
+                    colour=highlight(("design", "A/B"), GREY, BLUE),
+                    width=420,
+                    height=34,
+                    tooltip=("design",),
+                ),
+            ),
+            "interleaving",
+            "no test shows an effect.",
+        )
+    }
     order: ClassVar[int] = 65
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"tests": TESTS}
     layout: ClassVar[Layout] = (

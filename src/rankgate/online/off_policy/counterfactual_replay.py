@@ -9,6 +9,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
@@ -103,7 +104,34 @@ class CounterfactualReplay(Result):
     kind: ClassVar[str] = "counterfactual_replay"
     csv_table: ClassVar = None
     label: ClassVar[str] = "Replay on logged clicks"
-    charts: ClassVar[Mapping[str, str]] = {"replay": "rankgate.online.charts.click_charts:measures"}
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "replay": ChartView(
+            "What users would do with {candidate}",
+            "Right of 0 the candidate would earn more than the lists that were shown. Intervals are "
+            "{level:.0%}; grey ones show no difference.",
+            "{searches:n search}, {support:.0%} of the candidate ever shown",
+            (
+                Panel(
+                    "measures",
+                    Axis("delta", "candidate less logged", form="+.0%"),
+                    Axis("measure", scale="names"),
+                    (ZERO, *interval("delta")),
+                    (
+                        "measure",
+                        pl.col("delta") / pl.col("logged"),
+                        (pl.col("delta_low") / pl.col("logged")).alias("low"),
+                        (pl.col("delta_high") / pl.col("logged")).alias("high"),
+                    ),
+                    row_filter=pl.col("logged") != 0,
+                    colour=highlight("datum.low > 0 || datum.high < 0"),
+                    width=420,
+                    height=36,
+                ),
+            ),
+            "replay",
+            "the log allows no estimate.",
+        )
+    }
     order: ClassVar[int] = 12
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "measures": MEASURES,

@@ -9,6 +9,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Panel, Reference, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
 from rankgate.online.off_policy.estimators import ESTIMATORS
@@ -115,7 +116,29 @@ class OffPolicyEstimate(Result):
     kind: ClassVar[str] = "off_policy_estimate"
     csv_table: ClassVar = None
     label: ClassVar[str] = "Off-policy estimate"
-    charts: ClassVar[Mapping[str, str]] = {"off-policy": "rankgate.online.charts.click_charts:estimates"}
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "off-policy": ChartView(
+            "What {target} would have earned",
+            "The dashed line is the reward of the logged policy; blue is the reported estimate. Intervals "
+            "are {level:.0%}.",
+            "{units:n logged decision}, effective size {ess:,.0f}",
+            (
+                Panel(
+                    "estimates",
+                    Axis("value", "reward", zero=False),
+                    Axis("estimator", scale="names"),
+                    (Reference("logged", dashed=True), *interval("value")),
+                    ("estimator", "value", "low", "high"),
+                    row_filter=pl.col("low").is_not_null(),
+                    colour=highlight(("estimator", "{estimator}")),
+                    width=420,
+                    height=30,
+                ),
+            ),
+            "off-policy",
+            "the log allows no estimate.",
+        )
+    }
     order: ClassVar[int] = 67
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"estimates": ESTIMATES, "checks": CHECKS}
     layout: ClassVar[Layout] = (

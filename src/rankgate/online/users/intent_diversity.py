@@ -14,6 +14,7 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
 from rankgate.core.present.number_formats import count_noun
@@ -52,6 +53,9 @@ QUERIES = Columns(
 )
 
 
+_MOST_POINTS = 400  # queries of a picture
+
+
 @dataclass(frozen=True)
 class IntentDiversity(Result):
     """Diversity of the intents of queries, from clicks of different users.
@@ -67,7 +71,25 @@ class IntentDiversity(Result):
 
     kind: ClassVar[str] = "intent_diversity"
     label: ClassVar[str] = "Diversity of intents"
-    charts: ClassVar[Mapping[str, str]] = {"intents": "rankgate.online.charts.log_charts:intents"}
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "intents": ChartView(
+            "Diversity of intents",
+            "Each point is a query. At the top, users who type the same words want different documents.",
+            "{queries:n query}",
+            (
+                Panel(
+                    lambda result: result.queries.sort("users", descending=True).head(_MOST_POINTS),
+                    Axis("users", "users that clicked", "log"),
+                    Axis("distance", "clicks of two users on different documents", form=".0%", domain=(0, 1)),
+                    (Mark("point", "distance", style={"opacity": 0.7}),),
+                    width=460,
+                    height=260,
+                    tooltip=("query", "entropy"),
+                ),
+            ),
+            "online",
+        )
+    }
     order: ClassVar[int] = 65
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"queries": QUERIES}
     lead: ClassVar[Texts] = (

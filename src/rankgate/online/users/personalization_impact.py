@@ -17,6 +17,7 @@ from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI, P_RAW, P_VALUE, VARIANT
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
@@ -115,8 +116,28 @@ class PersonalizationImpact(Result):
 
     kind: ClassVar[str] = "personalization_impact"
     label: ClassVar[str] = "Impact of personalisation"
-    charts: ClassVar[Mapping[str, str]] = {
-        "personalization": "rankgate.online.charts.log_charts:personalization"
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "personalization": ChartView(
+            "Impact of personalisation by group of users",
+            "95 % intervals of the difference from {control}, with users as units.",
+            "{lifts:n difference}",
+            (
+                Panel(
+                    "lifts",
+                    Axis("delta", "difference from the control"),
+                    Axis("group", scale="names"),
+                    (ZERO, *interval("delta")),
+                    row_filter=pl.col("low").is_not_null(),
+                    facet=("kpi",),
+                    most=4,
+                    title="{kpi:spaced}",
+                    colour=highlight(("group", ALL)),
+                    height=30,
+                    tooltip=("variant",),
+                ),
+            ),
+            "online",
+        )
     }
     order: ClassVar[int] = 66
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"lifts": LIFTS, "interactions": INTERACTIONS, "lists": LISTS}

@@ -17,6 +17,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.charts.chart_views import BAND, Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI, METRIC, P_VALUE
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
@@ -93,6 +94,21 @@ DIFFERENCE_SIGN = " - "
 """The text between the names of two variants in rows of ages and trends of a difference."""
 
 
+def _kpi_panel(source: str, x: Axis) -> Panel:
+    """A panel for each KPI of all variants together."""
+    return Panel(
+        source,
+        x,
+        Axis("value", "{kpi:spaced}", zero=False),
+        BAND,
+        row_filter=pl.col("variant") == "" if source == "ages" else None,
+        facet=("kpi",),
+        most=4,
+        title="{kpi:spaced}",
+        tooltip=("users",),
+    )
+
+
 @dataclass(frozen=True)
 class Satisfaction(Result):
     """KPIs of users over weeks.
@@ -108,10 +124,41 @@ class Satisfaction(Result):
 
     kind: ClassVar[str] = "satisfaction"
     label: ClassVar[str] = "Satisfaction over weeks"
-    charts: ClassVar[Mapping[str, str]] = {
-        "weeks": "rankgate.online.charts.log_charts:weeks",
-        "novelty": "rankgate.online.charts.log_charts:novelty",
-        "retention": "rankgate.online.charts.log_charts:retention",
+    charts: ClassVar[Mapping[str, ChartView]] = {
+        "weeks": ChartView(
+            "KPIs by week",
+            "Values by week (of its Monday, UTC) with 95 % intervals; users are units.",
+            "{week_count:n week}",
+            (_kpi_panel("weeks", Axis("week", scale="time")),),
+            "online",
+        ),
+        "novelty": ChartView(
+            "KPIs by how long users are known",
+            "Values by weeks since a user's first event. A novelty wears off where they fall.",
+            "{drawn:n value}",
+            (_kpi_panel("ages", Axis("age", "weeks since the first event", form="d")),),
+            "online",
+        ),
+        "retention": ChartView(
+            "Users that come back",
+            "Users by the week of their first event: the share that is active in later weeks.",
+            "{drawn[cohort]:n cohort}",
+            (
+                Panel(
+                    "cohorts",
+                    Axis("age", "weeks since the first event", form="d"),
+                    Axis("retention", "users active", form=".0%", domain=(0, 1)),
+                    (Mark("points", "retention"),),
+                    series="cohort",
+                    legend="week of",
+                    most=7,
+                    width=460,
+                    height=260,
+                    tooltip=("active", "users"),
+                ),
+            ),
+            "online",
+        ),
     }
     order: ClassVar[int] = 67
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
@@ -21,14 +22,13 @@ class ChartKind:
         name: the name for ``rankgate plot``.
         title: a description, in a few words.
         needs: the name of the required result in `rankgate.workspace.reports.chart_results`.
-        in_text: True if the chart can also be drawn with characters, by the function ``text`` of
-            its module.
+        text_from: ``module:function`` that draws it with characters; empty if it has no such version.
     """
 
     name: str
     title: str
     needs: str
-    in_text: bool = False
+    text_from: str = ""
 
     def draw(self, result: Result) -> Picture:
         """Draw the chart.
@@ -45,10 +45,11 @@ class ChartKind:
         Raises:
             UsageError: the kind has no version with characters.
         """
-        self.refuse_text()
-        module, _, function = result.charts[self.name].partition(":")
-        # the text version of draw_deltas is text_deltas
-        chart_text: str = load_name(f"{module}:{function.replace('draw', 'text', 1)}")(result, width)
+        chart, version = result.find_chart(self.name), self.text_from
+        # a comparison has another chart "heat", without such a version
+        is_same = isinstance(chart, str) and chart.partition(":")[0] == version.partition(":")[0]
+        replace(self, text_from=version if is_same else "").refuse_text()
+        chart_text: str = load_name(self.text_from)(result, width)
         return chart_text
 
     def refuse_text(self) -> None:
@@ -57,16 +58,19 @@ class ChartKind:
         Raises:
             UsageError: the kind has no version with characters.
         """
-        if not self.in_text:
+        if not self.text_from:
             raise UsageError(
                 f"{self.name} has no form for the terminal; name a file with -o, such as {self.name}.svg.",
                 code="binary-output",
             )
 
 
+_QUERY_CHARTS = "rankgate.decisions.comparison.query_charts"
+_EVALUATION = "rankgate.measurement.evaluation"
+
 CHART_KINDS = (
-    ChartKind("deltas", "differences query by query", "comparison", in_text=True),
-    ChartKind("cutoffs", "metrics at k", "cutoffs", in_text=True),
+    ChartKind("deltas", "differences query by query", "comparison", f"{_QUERY_CHARTS}:text_deltas"),
+    ChartKind("cutoffs", "metrics at k", "cutoffs", f"{_EVALUATION}.mean_charts:text_cutoffs"),
     ChartKind("scatter", "two systems, one point per query", "comparison"),
     ChartKind("forest", "intervals of many differences", "comparisons"),
     ChartKind("reconcile", "one metric under all conventions", "reconciliation"),
@@ -74,8 +78,15 @@ CHART_KINDS = (
     ChartKind("explain", "what each document adds to a value", "explanation"),
     ChartKind("judged", "share judged at each rank", "ranks"),
     ChartKind("grades", "share of each grade at each rank", "ranks"),
-    ChartKind("distributions", "values over queries", "evaluation", in_text=True),
-    ChartKind("heat", "heat map of queries (topics) by system", "evaluation", in_text=True),
+    ChartKind(
+        "distributions", "values over queries", "evaluation", f"{_EVALUATION}.value_charts:text_distributions"
+    ),
+    ChartKind(
+        "heat",
+        "heat map of queries (topics) by system",
+        "evaluation",
+        f"{_EVALUATION}.value_charts:text_query_heat",
+    ),
     ChartKind("precision-recall", "precision against recall", "recall"),
     ChartKind("power", "detectable difference by number of queries", "comparison"),
     ChartKind("holes", "what unjudged documents could change", "hidden"),

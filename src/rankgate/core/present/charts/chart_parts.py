@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import require
-from rankgate.core.frozen import dataclass
 from rankgate.core.present.charts.chart_style import (
     GREY,
     INK,
@@ -18,6 +17,7 @@ from rankgate.core.present.charts.chart_style import (
 )
 
 if TYPE_CHECKING:
+    from rankgate.core.present.charts.chart_views import Axis
     from rankgate.core.value_types import Json
 
     Rows = Sequence[Mapping[str, Any]]  # fields are named by the axes of a chart
@@ -52,42 +52,13 @@ _MAX_POINTS = 20  # points that can still be told apart on a line
 _LABEL_DISTANCE = 12  # distance between labels and ends of lines
 
 
-@dataclass(frozen=True)
-class ChartAxis:
-    """One axis of a chart.
-
-    Attributes:
-        field: the column.
-        title: its title.
-        domain: both ends of its range; None takes them from the data.
-        ticks: the positions of its marks; empty for the default.
-        log: True if it is logarithmic.
-        form: the format of its numbers, in d3's syntax.
-        bare: True if the axis is not drawn.
-    """
-
-    field: str
-    title: str
-    domain: tuple[float, float] | None = None
-    ticks: tuple[float, ...] = ()
-    log: bool = False
-    form: str = ""
-    bare: bool = False
-
-
 def inline_data(rows: Rows) -> Any:
     """The rows as inline data of a chart, complete."""
     return load_altair().Data(values=[dict(row) for row in rows])
 
 
 def labelled_lines(
-    rows: Rows,
-    x: ChartAxis,
-    y: ChartAxis,
-    *,
-    size: tuple[int, int] = (480, 300),
-    title: str = "",
-    listed: bool = False,
+    rows: Rows, x: Axis, y: Axis, *, size: tuple[int, int] = (480, 300), title: str = "", listed: bool = False
 ) -> Any:
     """A line for each ``series``, named at its right end.
 
@@ -104,17 +75,17 @@ def labelled_lines(
     names = list(dict.fromkeys(str(row["series"]) for row in rows))
     width, height = size[0], max(size[1], _LABEL_HEIGHT * len(names))
     colours = [system_colour(i) for i in range(len(names))]
-    low, high = y.domain or _padded_domain([row[y.field] for row in rows])
+    low, high = y.domain or _padded_domain([row[y.column] for row in rows])
     base = alt.Chart(inline_data(rows)).encode(
-        x=alt.X(f"{x.field}:Q", title=x.title, axis=_line_axis(x), scale=_axis_scale(x)),
+        x=alt.X(f"{x.column}:Q", title=x.title, axis=_line_axis(x), scale=_axis_scale(x)),
         y=alt.Y(
-            f"{y.field}:Q",
+            f"{y.column}:Q",
             title=axis_title(y.title, low),
             scale=alt.Scale(domain=[low, high], nice=False),
             axis=_value_axis(y),
         ),
         color=alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=None, sort=names),
-        tooltip=["series:N", f"{x.field}:Q", f"{y.field}:Q"],
+        tooltip=["series:N", f"{x.column}:Q", f"{y.column}:Q"],
     )
     line_width = alt.condition(
         {"test": {"field": "series", "oneOf": names[_COLOURED_SERIES:]}}, alt.value(1), alt.value(2)
@@ -122,7 +93,7 @@ def labelled_lines(
     layers = [base.mark_line().encode(strokeWidth=line_width)]
     if len(rows) <= _MAX_POINTS * len(names):
         layers.append(base.mark_point(filled=True, size=26, opacity=1))
-    ends = _line_ends(rows, y.field, (low, high), height)
+    ends = _line_ends(rows, y.column, (low, high), height)
     if listed:
         gap = _LABEL_HEIGHT * (high - low) / height
         ends = [
@@ -196,10 +167,13 @@ def rule_line(field: str, value: float, *, along: str = "y", dashed: bool = Fals
     return mark.encode(**{along: f"{field}:Q"})
 
 
+SIGNED_LABELS = "datum.value == 0 ? '0' : format(datum.value, '+.2~f')"
+"""Labels of differences, with their signs, as an expression of Vega."""
+
+
 def signed_axis() -> Any:
     """Ticks of differences, with their signs."""
-    label_expression = "datum.value == 0 ? '0' : format(datum.value, '+.2~f')"
-    return load_altair().Axis(labelExpr=label_expression, tickCount=6)
+    return load_altair().Axis(labelExpr=SIGNED_LABELS, tickCount=6)
 
 
 def concat_panels(panels: Sequence[object], columns: int = 2, spacing: int = 28) -> Any:
@@ -216,13 +190,13 @@ def hidden_axis() -> Any:
     return load_altair().Axis(labels=False, ticks=False, domain=False, grid=False, title=None)
 
 
-def _value_axis(axis: ChartAxis) -> Any:
+def _value_axis(axis: Axis) -> Any:
     if axis.bare:
         return hidden_axis()
     return load_altair().Axis(tickCount=6, **({"format": axis.form} if axis.form else {}))
 
 
-def _line_axis(axis: ChartAxis) -> Any:
+def _line_axis(axis: Axis) -> Any:
     alt = load_altair()
     if axis.bare:
         return hidden_axis()
@@ -234,10 +208,10 @@ def _line_axis(axis: ChartAxis) -> Any:
     return alt.Axis(**axis_options)
 
 
-def _axis_scale(axis: ChartAxis) -> Any:
+def _axis_scale(axis: Axis) -> Any:
     alt = load_altair()
     scale_options: dict[str, Json] = {"nice": False, "zero": False}
-    if axis.log:
+    if axis.scale == "log":
         scale_options = {"type": "log", "nice": False}
     if axis.domain:
         scale_options["domain"] = list(axis.domain)

@@ -5,10 +5,11 @@ Colours and type of pictures are safe for colour-blind readers, and legible on l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rankgate.core.present.document_model import make_printable
+from rankgate.core.present.document_model import shorten_name
+from rankgate.core.present.number_formats import count_queries
 
 INK, DIM, LINE, PAPER = "#1b1f24", "#57606a", "#d0d7de", "#fffffe"
 """Colours of text, notes, grids and background in the light theme; `DARK` maps them to dark."""
@@ -54,6 +55,14 @@ def grade_colour(grade: float | None, top: float) -> str:
         return LINE
     share = min(max(grade / top, 0), 1) if top > 0 else 0
     return GRADES[round((len(GRADES) - 1) * share)]
+
+
+def grade_shades(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """A colour for each ``label`` by its ``grade``, the best grade first, unjudged last."""
+    labels = {row["label"]: row["grade"] for row in rows}
+    top_grade = max((grade for grade in labels.values() if grade is not None), default=0)
+    sorted_labels = sorted(labels, key=lambda name: -1e9 if labels[name] is None else labels[name])
+    return {name: grade_colour(labels[name], top_grade) for name in reversed(sorted_labels)}
 
 
 def chart_config() -> dict[str, Any]:
@@ -122,31 +131,6 @@ def dark_css(scope: str) -> str:
         for attribute in ("fill", "stroke")
     )
     return f"@media screen and (prefers-color-scheme:dark){{{rules}}}"
-
-
-def shorten_name(text: str, max_length: int = 32) -> str:
-    """A name on one line; a long name is cut in the middle.
-
-    >>> shorten_name("covidex.r1.t5.automatic.reranked.with.a.long.name", 20)
-    'covidex.r1…long.name'
-    """
-    line = make_printable(text)
-    if len(line) <= max_length:
-        return line
-    tail = (max_length - 1) // 2
-    return f"{line[: max_length - 1 - tail]}…{line[-tail:]}"
-
-
-def count_queries(*counts: int, users: bool = False) -> str:
-    """The number of queries as text; several numbers if metrics or runs differ.
-
-    >>> (count_queries(1), count_queries(10000), count_queries(30, 29, 30),
-    ...  count_queries(7, users=True))
-    ('1 query', '10,000 queries', '29 or 30 queries', '7 users')
-    """
-    distinct = sorted(set(counts))
-    singular, plural = ("user", "users") if users else ("query", "queries")
-    return f"{' or '.join(f'{n:,}' for n in distinct)} {singular if distinct == [1] else plural}"
 
 
 def no_interval_reason(n: int) -> str:

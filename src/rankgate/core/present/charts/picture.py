@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import find_form, save_file
 from rankgate.core.present.charts.chart_parts import load_converter
-from rankgate.core.present.charts.chart_style import THEMES, chart_config, dark_css, dark_spec, shorten_name
+from rankgate.core.present.charts.chart_style import THEMES, chart_config, dark_css, dark_spec
+from rankgate.core.present.document_model import shorten_name
 from rankgate.core.present.lazy_names import load_name
 
 if TYPE_CHECKING:

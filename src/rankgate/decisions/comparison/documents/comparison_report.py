@@ -284,9 +284,6 @@ def _gain_bars(result: Comparison, anchors: Mapping[str, str]) -> list[Block]:
     ]
 
 
-_FOREST = "rankgate.decisions.comparison.system_charts:draw_forest"
-
-
 def comparison_report_document(result: Comparisons, options: ReportOptions) -> Document:
     """Render one candidate query by query; for several candidates, start with a table of systems.
 
@@ -326,11 +323,11 @@ def _many_sections(result: Comparisons, options: ReportOptions) -> list[Section]
         _differences(
             result, [(f"change-{options.place}-{i}", comparison) for i, comparison in sorted_comparisons]
         ),
-        Chart(_FOREST, _select_metrics(result, 0, 1)),
+        Chart("forest", _select_metrics(result, 0, 1)),
         notes(first_comparison, several=True),
     ]
     if len(first_comparison.names) > 1:
-        other_chart = Chart(_FOREST, _select_metrics(result, 1))
+        other_chart = Chart("forest", _select_metrics(result, 1))
         blocks.append(
             FoldedBlock(
                 f"metrics-{options.place}",

@@ -19,7 +19,6 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import ReportOptions
 from rankgate.core.present.document_model import SIGNS, Document, Grid, PlainRows, Section, Table
 from rankgate.core.present.document_model import Table as DocumentTable
-from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.number_formats import count_noun, format_decimal, format_interval, format_signed
 from rankgate.core.present.pages import page as document_page
 from rankgate.core.present.pages.page import page_content
@@ -468,7 +467,7 @@ def _draw_picture(request: WebRequest) -> Any:
     if chart is None:
         raise not_found("chart")
     try:
-        return load_name(chart.draw)(chart.result)
+        return chart.picture()
     except MissingExtraError:
         raise
     except RankgateError:

@@ -1,1 +1,0 @@
-"""Charts of results from logs, clicks and experiments."""
