@@ -46,6 +46,8 @@ DECLARED = (
 )
 """Files that say what is in these folders."""
 SKIPPED = CLONE / "build" / "skipped.json"
+EXECUTED = CLONE / "build" / "coverage"
+"""Which statements the bare tests executed."""
 CONDITIONAL = {
     "lowest": (".ci/lowest.py", *LOWEST),
     "extras": ("release", "tests/test_extras.py", "tests/cli/test_help_examples.py"),
@@ -346,6 +348,7 @@ def bare() -> Iterator[dict[str, str]]:
             "PATH": str(programs),
             "TMPDIR": temporary,
             "RANKGATE_TESTS_SKIPPED": str(SKIPPED),
+            "RANKGATE_TESTS_COVERAGE": str(EXECUTED),
         }
 
 
@@ -361,6 +364,14 @@ def readme() -> bool:
     if leftovers or changed:
         print(f"the tests left files: {', '.join(path.name for path in leftovers)}\n{changed}")
     return passed and not leftovers and not changed
+
+
+def coverage() -> bool:
+    """Compare what the bare tests executed with the bounds."""
+    if not EXECUTED.exists():
+        print(f"{EXECUTED} is missing: the step readme writes it")
+        return False
+    return call(".venv/bin/python", ".ci/bounds.py", "coverage")
 
 
 def system_packages() -> bool:
@@ -447,10 +458,10 @@ def separate() -> bool:
 STEPS = {
     "clone": Step("a clone of what is committed", clone),
     "readme": Step("make demo and make test, on a bare machine", readme),
+    "coverage": Step("the code that make test ran", coverage),
     "lint": Step("format and lint", lambda: call("make", "lint")),
     "types": Step("types", lambda: call("make", "mypy")),
     "imports": Step("order of imports", lambda: call("make", "imports")),
-    "coverage": Step("quick tests, and the code that they run", lambda: call("make", "coverage")),
     "lowest": Step("quick tests with the lowest versions", lambda: call("make", "lowest")),
     "extras": Step("the wheel, alone and with each extra", lambda: call("make", "extras")),
     "system": Step("programs that more tests need", system_packages),
