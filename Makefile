@@ -164,7 +164,7 @@ objects: build/objects/.ready  ## tests with objects of other libraries, in an e
 
 build/objects/.ready: tests/data/libraries.txt
 	$(PYTHON) -m venv $(@D)
-	PIP_CONSTRAINT= $(@D)/bin/python -m pip install -q --no-compile -r $< '.[serve]' pytest pytest-xdist hypothesis
+	PIP_CONSTRAINT= $(@D)/bin/python -m pip install -q --no-compile -r $< -e '.[serve]' pytest pytest-xdist hypothesis
 	touch $@
 
 neighbours:            ## programs that work with PyTerrier, BEIR, LightGBM, XGBoost, MLflow

@@ -185,6 +185,13 @@ def test_a_failed_step_runs_again(steps, monkeypatch, capsys):
 
 
 @pytest.mark.usefixtures("clone")
+def test_a_step_that_could_not_be_tried_runs_again_and_does_not_fail(steps, monkeypatch, capsys):
+    monkeypatch.setattr(steps, "STEPS", {"lowest": steps.Step("a step", lambda: None)})
+    assert run_steps(steps, capsys) == (0, False)
+    assert run_steps(steps, capsys) == (0, False)
+
+
+@pytest.mark.usefixtures("clone")
 def test_skipped_tests_with_a_need_are_left_out_alike(steps, monkeypatch, capsys):
     """The first run has no PySpark, so that its tests are left out only after the second."""
     selected, missing = [], {}
