@@ -6,6 +6,7 @@ import pytest
 
 from support.executed_statements import counts
 
+pytestmark = pytest.mark.separate
 PACKAGE = {
     "sign.py": '''
 """The sign of a number."""
