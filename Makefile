@@ -41,21 +41,6 @@ SECONDS := 40
 record: .venv/.dev     ## what tests cost and which modules they call, into tests/record.json; ONLY=tests/online
 	RANKGATE_TESTS_RECORD=write $(BIN)/python -m pytest -q -m "not separate" $(ONLY)
 
-QUICK := -m "not slow and not large" \
-    tests/laws tests/golden tests/metrics tests/scoring tests/stats tests/data tests/door \
-    tests/comparison/test_audit.py src
-# for the coverage, tests of areas that the quick ones do not reach
-COVERED := tests/gating/test_pytest_plugin.py tests/gating/test_selection.py tests/store/test_account.py tests/store/test_backup.py tests/comparison/test_data_sets.py tests/explanation/test_reconcile.py tests/explanation/test_explain_command.py tests/comparison/test_parts.py tests/cli/test_search.py tests/cli/test_collection_options.py \
-    tests/journeys tests/gating/test_own_files.py tests/gating/test_no_judgments.py tests/gating/test_pull_comment.py \
-    tests/files/test_golden_set.py tests/comparison/test_framework_scores.py tests/online/test_map.py \
-    tests/online/test_own_kpis.py tests/online/test_five_logs.py tests/online/test_kpi.py tests/cli/test_skill.py \
-    tests/cli/test_init.py tests/evaluation/sequences/test_tool_calls.py tests/engines/test_vectors.py \
-    tests/cli/test_withheld.py tests/cli/test_described_commands.py tests/test_versions.py tests/evaluation/test_faults_of_inputs.py \
-    tests/docs/test_document_leaf.py tests/docs/test_document_note.py tests/docs/test_document_shop.py \
-    tests/web/test_verbs.py tests/sweeps/test_plan.py tests/pipelines/test_stages_command.py tests/engines/test_project_engines.py tests/gating/test_words.py tests/test_progress.py tests/test_extras.py tests/test_main_module.py \
-    tests/present/test_layout.py tests/present/test_layout_parts.py tests/present/test_layout_sources.py tests/present/test_columns.py \
-    tests/comparison/test_seeds.py tests/recommenders/test_card_seeds.py tests/recommenders/test_fold_in.py \
-    tests/records/test_telemetry.py tests/sweeps/test_choice.py tests/sweeps/test_front.py tests/sweeps/test_requests.py
 CODE := src tests bench validity fuzz docs release .ci
 
 lint: .venv/.dev
@@ -75,11 +60,9 @@ mypy: .venv/.dev
 imports: .venv/.dev
 	$(BIN)/lint-imports --no-cache
 
-coverage: .venv/.dev   ## the quick tests, and how much of the code they run; RAISE=1 raises the lower bounds
-	rm -f build/coverage/data*
-	$(BIN)/python -m coverage run -m pytest -q $(CORES) $(QUICK) $(COVERED)
-	$(BIN)/python -m coverage combine -q
-	$(BIN)/python -m coverage json -q
+coverage: .venv/.dev   ## make test, and how many statements of each area it executes; RAISE=1 raises the lower bounds
+	rm -rf build/coverage
+	RANKGATE_TESTS_COVERAGE=build/coverage $(MAKE) test
 	$(BIN)/python .ci/bounds.py coverage $(if $(RAISE),--stricter)
 
 lowest: build/lowest/.ready  ## quick tests with the lowest versions that pyproject.toml declares
@@ -181,7 +164,7 @@ objects: build/objects/.ready  ## tests with objects of other libraries, in an e
 
 build/objects/.ready: tests/data/libraries.txt
 	$(PYTHON) -m venv $(@D)
-	PIP_CONSTRAINT= $(@D)/bin/python -m pip install -q --no-compile -r $< '.[serve]' pytest pytest-xdist hypothesis
+	PIP_CONSTRAINT= $(@D)/bin/python -m pip install -q --no-compile -r $< -e '.[serve]' pytest pytest-xdist hypothesis
 	touch $@
 
 neighbours:            ## programs that work with PyTerrier, BEIR, LightGBM, XGBoost, MLflow

@@ -34,7 +34,7 @@ LOWEST = re.findall(
     re.findall(r"^LOWEST :=((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)[0],
 )
 """The tests of `make lowest`."""
-INSTALLED = (".venv", "build/lowest", "build/engines")
+INSTALLED = (".venv", "build/lowest", "build/engines", "build/objects")
 """Folders that are kept for the next clone."""
 DECLARED = (
     "pyproject.toml",
@@ -43,12 +43,16 @@ DECLARED = (
     "Makefile",
     ".ci/lowest.py",
     "tests/engines/opensearch/pom.xml",
+    "tests/data/libraries.txt",
 )
 """Files that say what is in these folders."""
 SKIPPED = CLONE / "build" / "skipped.json"
+EXECUTED = CLONE / "build" / "coverage"
+"""Which statements the bare tests executed."""
 CONDITIONAL = {
     "lowest": (".ci/lowest.py", *LOWEST),
     "extras": ("release", "tests/test_extras.py", "tests/cli/test_help_examples.py"),
+    "objects": ("tests/data/libraries.txt", "tests/data/test_objects_of_libraries.py"),
 }
 """Steps that are left out if none of these files, and no test in these folders, is touched."""
 CONDITIONAL_NEEDS = ("pyspark", "postgresql")
@@ -132,10 +136,10 @@ COUNTS = re.compile(r"(\d+) (passed|failed|skipped|errors?)\b")
 
 @dataclass(frozen=True)
 class Step:
-    """A step; it fails if its function returns false."""
+    """A step; it fails if its function returns false. None: it could not be tried."""
 
     title: str
-    run: Callable[[], bool]
+    run: Callable[[], bool | None]
 
 
 def main(names: list[str]) -> int:
@@ -155,10 +159,11 @@ def main(names: list[str]) -> int:
             continue
         passed = step.run()
         seconds = time.monotonic() - start
-        print(f"=== {name}: {'passed' if passed else 'FAILED'} in {seconds:.0f} s", flush=True)
-        if not passed:
+        outcome = {True: "passed", False: "FAILED", None: "not tried"}[passed]
+        print(f"=== {name}: {outcome} in {seconds:.0f} s", flush=True)
+        if passed is False:
             failed.append(name)
-        elif name in CONDITIONAL:
+        elif passed and name in CONDITIONAL:
             remember(name)
     for name in failed:
         print(f"FAILED step {name}: {STEPS[name].title}")
@@ -316,7 +321,7 @@ def use(kind: str) -> None:
     for stamp in (".python", ".build", ".demo", ".run", ".dev"):  # newer than the clone's files, in order
         if (CLONE / ".venv" / stamp).exists():
             (CLONE / ".venv" / stamp).touch()
-    for ready in (*CLONE.glob("build/lowest/.ready"), *CLONE.glob("build/engines/*/.ready")):
+    for ready in (*CLONE.glob("build/*/.ready"), *CLONE.glob("build/engines/*/.ready")):
         ready.touch()
     used().write_text(name, "utf-8")
 
@@ -346,6 +351,7 @@ def bare() -> Iterator[dict[str, str]]:
             "PATH": str(programs),
             "TMPDIR": temporary,
             "RANKGATE_TESTS_SKIPPED": str(SKIPPED),
+            "RANKGATE_TESTS_COVERAGE": str(EXECUTED),
         }
 
 
@@ -361,6 +367,14 @@ def readme() -> bool:
     if leftovers or changed:
         print(f"the tests left files: {', '.join(path.name for path in leftovers)}\n{changed}")
     return passed and not leftovers and not changed
+
+
+def coverage() -> bool:
+    """Compare what the bare tests executed with the bounds."""
+    if not EXECUTED.exists():
+        print(f"{EXECUTED} is missing: the step readme writes it")
+        return False
+    return call(".venv/bin/python", ".ci/bounds.py", "coverage")
 
 
 def system_packages() -> bool:
@@ -387,14 +401,14 @@ def python_packages() -> bool:
     return True
 
 
-def objects() -> bool:
+def objects() -> bool | None:
     """Test with the objects of other libraries, where these can be installed and time is left."""
     if time.monotonic() - BEGAN > ENOUGH:
         print("the run took long, so that tests with objects of other libraries are skipped")
-        return True
+        return None
     if not call("make", "build/objects/.ready"):
         print("libraries were not installed, so that tests with their objects are skipped")
-        return True
+        return None
     return call("make", "objects")
 
 
@@ -447,10 +461,10 @@ def separate() -> bool:
 STEPS = {
     "clone": Step("a clone of what is committed", clone),
     "readme": Step("make demo and make test, on a bare machine", readme),
+    "coverage": Step("the code that make test ran", coverage),
     "lint": Step("format and lint", lambda: call("make", "lint")),
     "types": Step("types", lambda: call("make", "mypy")),
     "imports": Step("order of imports", lambda: call("make", "imports")),
-    "coverage": Step("quick tests, and the code that they run", lambda: call("make", "coverage")),
     "lowest": Step("quick tests with the lowest versions", lambda: call("make", "lowest")),
     "extras": Step("the wheel, alone and with each extra", lambda: call("make", "extras")),
     "system": Step("programs that more tests need", system_packages),

@@ -8,7 +8,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from support import recording  # before modules of rankgate, which it may watch
+from support import executed_statements, recording  # before modules of rankgate, which they may watch
 from support.command import run, small, start  # noqa: F401 - fixtures of all folders
 from support.isolation import unchanged_process  # noqa: F401 - around every test
 from support.needs import SHARED, mark, print_skipped, register
@@ -44,6 +44,8 @@ def pytest_configure(config):
     register(config)
     if recording.WRITE:
         config.pluginmanager.register(recording)
+    if executed_statements.FOLDER:
+        config.pluginmanager.register(executed_statements)
 
 
 def pytest_ignore_collect(collection_path):

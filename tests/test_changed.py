@@ -39,7 +39,7 @@ def project(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     (tmp_path / "tests" / "support").mkdir()
-    for name in ("changed.py", "support/recording.py"):
+    for name in ("changed.py", "support/recording.py", "support/marked_imports.py"):
         shutil.copy(Path(__file__).with_name("changed.py").parent / name, tmp_path / "tests" / name)
     identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for command in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "All"]):

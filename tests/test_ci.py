@@ -121,6 +121,14 @@ def test_tests_that_were_skipped_need_the_first_run(steps, capsys):
     assert steps.skipped()
 
 
+def test_coverage_is_that_of_the_first_run(steps, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(steps, "EXECUTED", tmp_path / "coverage")
+    assert not steps.coverage()
+    assert "the step readme writes it" in capsys.readouterr().out
+    with steps.bare() as environment:
+        assert environment["RANKGATE_TESTS_COVERAGE"] == str(steps.EXECUTED)
+
+
 @pytest.fixture
 def clone(steps, monkeypatch, tmp_path):
     """A clone with a commit, whose list of touched tests is in a file."""
@@ -174,6 +182,13 @@ def test_a_failed_step_runs_again(steps, monkeypatch, capsys):
     monkeypatch.setattr(steps, "STEPS", {"lowest": steps.Step("a step", lambda: False)})
     assert run_steps(steps, capsys) == (1, False)
     assert run_steps(steps, capsys) == (1, False)
+
+
+@pytest.mark.usefixtures("clone")
+def test_a_step_that_could_not_be_tried_runs_again_and_does_not_fail(steps, monkeypatch, capsys):
+    monkeypatch.setattr(steps, "STEPS", {"lowest": steps.Step("a step", lambda: None)})
+    assert run_steps(steps, capsys) == (0, False)
+    assert run_steps(steps, capsys) == (0, False)
 
 
 @pytest.mark.usefixtures("clone")
@@ -236,30 +251,17 @@ def test_the_workflow_has_every_step_once_and_each_job_its_clone(steps):
     assert {"readme", "skipped"} <= {*jobs["tests"]}, "the one runs what the other skipped"
 
 
-def summary(lines, covered, branches=0, covered_branches=0):
-    return {
-        "summary": {
-            "num_statements": lines,
-            "covered_lines": covered,
-            "num_branches": branches,
-            "covered_branches": covered_branches,
-        }
+def test_percentages_count_statements_of_an_area():
+    files = {
+        "rankgate/measurement/stats/a.py": (75, 90),
+        "rankgate/measurement/stats/agreement/b.py": (5, 10),
+        "rankgate/core/errors.py": (8, 8),
+        "rankgate/data/files/conversion.py": (1, 4),
+        "rankgate/data/read.py": (3, 4),
+        "rankgate/online/events/ingest.py": (1, 2),
+        "rankgate/__init__.py": (0, 0),
     }
-
-
-def test_percentages_count_statements_and_branches_of_an_area():
-    report = {
-        "files": {
-            "src/rankgate/measurement/stats/a.py": summary(60, 50, 30, 25),
-            "src/rankgate/measurement/stats/agreement/b.py": summary(10, 5),
-            "src/rankgate/core/errors.py": summary(8, 8),
-            "src/rankgate/data/files/conversion.py": summary(4, 1),
-            "src/rankgate/data/read.py": summary(4, 3),
-            "src/rankgate/online/events/ingest.py": summary(2, 1),
-            "src/rankgate/__init__.py": summary(0, 0),
-        }
-    }
-    assert tool(".ci/bounds.py").percentages(report) == {
+    assert tool(".ci/bounds.py").percentages(files) == {
         "core/errors": 100.0,
         "data": 75.0,
         "data/files": 25.0,

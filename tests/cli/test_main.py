@@ -10,6 +10,7 @@ import pytest
 from rankgate.interface.cli import COMMANDS
 from support.command import assert_refused
 from support.waiting import PATIENCE
+from support.wording import assert_wording
 
 
 def test_the_real_command(start, small):
@@ -61,7 +62,7 @@ def test_our_own_fault_is_one_line(run, small, monkeypatch):
     result = run("eval", *small)
     assert result.code == 70
     assert result.err.count("\n") == 1
-    assert "ZeroDivisionError: of all things" in result.err
+    assert_wording(result.err)
 
 
 @pytest.mark.parametrize(

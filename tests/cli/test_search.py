@@ -3,6 +3,7 @@
 import pytest
 
 from support.command import assert_refused
+from support.wording import assert_wording
 
 
 @pytest.mark.parametrize(
@@ -89,6 +90,6 @@ def test_one_of_many_choices_is_named_by_its_nearest(run, tmp_path):
     (tmp_path / "old.run").write_text("q Q0 d 1 1 r\n")
     misspelt, file_first = run("plot", "delta", "x"), run("plot", tmp_path / "old.run", "x")
     assert (misspelt.code, file_first.code) == (2, 2)
-    assert "did you mean deltas?" in misspelt.err
-    assert "is a file, where a name such as deltas is needed first" in file_first.err
+    assert_wording(misspelt.err)
+    assert_wording(file_first.err)
     assert "scatter" not in misspelt.err + file_first.err

@@ -125,6 +125,17 @@ def test_the_pool_of_what_to_judge_next(run, data):
     assert {row[1] for row in rows[1:]} <= {"x", "y"}
 
 
+def test_the_first_of_what_to_judge_next_is_shown(run, data):
+    words = ("holes", *data, "-m", "P@3")
+    rows = json.loads(run(*words, "--format", "json").out)["judge_next"]
+    pairs = [(row["query_id"], row["doc_id"]) for row in rows]
+    lines = run(*words, "--judge-next", "5").out.splitlines()
+    shown = [tuple(line.split()[:2]) for line in lines]
+    assert [pair for pair in shown if pair in set(pairs)] == pairs[:5]
+    pool = csv.reader(io.StringIO(run(*words, "--format", "pool", "--judge-next", "5").out))
+    assert [tuple(row[:2]) for row in pool][1:] == pairs[:5]
+
+
 def test_ids_like_formulas_are_guarded_once_in_the_pool(run, tmp_path):
     for name, text in (("q.txt", "q 0 a 1\n"), ("old", "q Q0 a 1 2 t\n"), ("new", "q Q0 =x 1 2 t\n")):
         (tmp_path / name).write_text(text, encoding="utf-8")

@@ -14,6 +14,7 @@ import pytest
 from rankgate.data.files.own_files import find_files, known_texts
 from rankgate.decisions.gating import question_commands
 from support.pasting import paste, printed_lines
+from support.wording import assert_wording
 
 LABELS = {3: "Exact", 2: "Substitute", 1: "Complement", 0: "Irrelevant"}
 TERMS = [f"{colour} {thing}" for colour in ("red", "old", "big", "dry") for thing in ("mug", "hat", "bed")]
@@ -218,4 +219,4 @@ def test_judgments_and_runs_without_a_common_query_are_not_proposed(run, tmp_pat
     refused = run("gate")
     assert "books" not in refused.err
     assert "blobs" not in refused.err
-    assert "rankgate gate films.qrels films-new.run films-old.run" in refused.err
+    assert_wording(refused.err)

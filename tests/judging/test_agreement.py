@@ -15,7 +15,7 @@ from rankgate.judging.agreement import agreement_coefficients
 from rankgate.judging.agreement.agree import RaterAgreement, agree
 from rankgate.judging.agreement.agreement_alarms import alarms
 from rankgate.judging.agreement.rated_pairs import rated_pairs
-from support.wording import raises
+from support.wording import assert_wording, raises
 
 
 def agreements(ratings, scale=None, **options):
@@ -261,7 +261,7 @@ def test_of_two_raters_the_pair_is_named():
     assert kinds(ratings_of(np.stack([rows[:, 0], 3 - rows[:, 1]], 1).tolist())) == [("reversed", "A, B")]
     result = alarms_of(ratings_of(rng.integers(0, 4, (600, 2)).tolist()))
     assert [(alarm.kind, alarm.who) for alarm in result] == [("random", "A, B")]
-    assert "A and B agree with kappa" in result[0].what
+    assert_wording(result[0].what)
 
 
 def test_one_grade_outside_the_scale_changes_nothing():

@@ -16,6 +16,7 @@ import rankgate
 from mcp import Client, StdioServerParameters
 from rankgate.data.files.formats import formats
 from rankgate.interface.mcp.mcp_command import mcp_command
+from support.wording import assert_wording
 
 QRELS = "q1 0 a 1\nq1 0 b 1\nq2 0 c 1\n"
 OLD = "q1 Q0 x 1 3 old\nq1 Q0 a 2 2 old\nq1 Q0 b 3 1 old\nq2 Q0 x 1 2 old\nq2 Q0 c 2 1 old\n"
@@ -135,7 +136,7 @@ def test_a_collection_is_an_object_of_its_fields(place):
     for name in ("baseline", "candidate", "delta"):
         assert [row[name] for row in first["metrics"]] == [row[name] for row in second["metrics"]]
     assert wrong
-    assert "did you mean tags?" in problem
+    assert_wording(problem)
 
 
 def test_nothing_outside_of_the_folder_is_read(place, tmp_path):

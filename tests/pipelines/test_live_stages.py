@@ -17,7 +17,7 @@ import rankgate
 from rankgate.decisions.pipelines.stages import Pipeline
 from support.command import assert_refused
 from support.programs import importable
-from support.wording import raises
+from support.wording import assert_wording, raises
 
 SHOP = '''
 """Two engines and some rerankers of a shop; each query that is asked is noted."""
@@ -285,7 +285,7 @@ def test_a_reranker_that_returns_an_id_twice_is_a_notice(shop):
 def test_the_depth_of_a_reranker_is_the_bottleneck(shop):
     result = followed(parameters={"rerank.depth": 1}, metrics=["nDCG@3"])
     assert (result.bottleneck.stage, result.bottleneck.why) == ("rerank", "depth")
-    assert "the depth of rerank" in result.sentence
+    assert_wording(result.sentence)
 
 
 def test_engines_that_are_asked_at_the_same_time_are_no_steps(shop):

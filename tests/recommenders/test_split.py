@@ -20,7 +20,7 @@ from rankgate.interface.cli import rankgate as program
 from rankgate.recommenders.commands import split_command
 from rankgate.recommenders.split_files import split_into
 from rankgate.recommenders.splitting import split
-from support.wording import assert_warned, raises
+from support.wording import assert_warned, assert_wording, raises
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("abcd"), st.sampled_from("uvwxyz"), st.integers(1, 40)),
@@ -292,7 +292,7 @@ def test_the_command_by_windows_and_by_a_cut(tmp_path):
     assert "| test | 2 | 2 | 2 | 51 | 52 |" in cut_result.stdout
     wrong = CliRunner().invoke(program, ["split", str(log_path), "--weight", "buy"])
     assert wrong.exit_code
-    assert "write it as NAME=VALUE" in str(wrong.exception)
+    assert_wording(str(wrong.exception))
 
 
 def test_in_python(tmp_path):

@@ -16,12 +16,13 @@ import json
 import os
 import sys
 from collections import Counter, defaultdict
-from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+
+from support.marked_imports import MarkedLoader, install, with_location
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -54,25 +55,17 @@ class _Marking(ast.NodeTransformer):
     def visit_FunctionDef(self, node: Any) -> Any:
         self.generic_visit(node)
         first = int(ast.get_docstring(node, clean=False) is not None)
-        statement = ast.parse(self.statement).body[0]
-        for added in ast.walk(statement):
-            ast.copy_location(added, node.body[0])
-        node.body.insert(first, statement)
+        node.body.insert(first, with_location(ast.parse(self.statement).body[0], node.body[0]))
         return node
 
     visit_AsyncFunctionDef = visit_FunctionDef  # noqa: N815
 
 
-class _Loader(SourceFileLoader):
-    def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
-        tree = _Marking(self.name).visit(ast.parse(data, path))
-        return compile(tree, path, "exec", dont_inherit=True, optimize=_optimize)
+class _Loader(MarkedLoader):
+    kind = "called"
 
-    def get_data(self, path: str) -> bytes:
-        return super().get_data(_own(path))
-
-    def set_data(self, path: str, data: Any, *, _mode: int = 0o666) -> None:
-        super().set_data(_own(path), data, _mode=_mode)
+    def mark(self, tree: ast.Module) -> ast.Module:
+        return _Marking(self.name).visit(tree)
 
     def exec_module(self, module: Any) -> None:
         before = set(called)
@@ -82,25 +75,9 @@ class _Loader(SourceFileLoader):
         called.intersection_update(before)
 
 
-def _own(path: str) -> str:
-    """Compiled modules with the statement are kept next to those without."""
-    return f"{path[:-4]}.called.pyc" if path.endswith(".pyc") else path
-
-
-class _Finder(PathFinder):
-    @classmethod
-    def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        if fullname.partition(".")[0] != "rankgate":
-            return None
-        spec = PathFinder.find_spec(fullname, path, target)
-        if spec and isinstance(spec.loader, SourceFileLoader):
-            spec.loader = _Loader(spec.loader.name, spec.loader.path)
-        return spec
-
-
 if WRITE:
     builtins.__called__ = called.add  # type: ignore[attr-defined]
-    sys.meta_path.insert(0, _Finder)
+    install(_Loader)
     sys.addaudithook(
         lambda event, _: called.add(UNSEEN) if event in {"subprocess.Popen", "os.fork"} else None
     )

@@ -10,6 +10,7 @@ import pytest
 from rankgate.store.material import project_engines, projects
 from rankgate.store.rating import batches, tasks
 from support.regressed import FELL, HARM, regress
+from support.wording import assert_wording
 
 SHOP = "/projects/fallen"
 
@@ -213,7 +214,7 @@ def test_missing_documents_are_asked_for_once_and_of_one_person(team, fallen, pa
     for name in ("viewer", "nobody", "<script>"):
         refused = manager.post(f"{SHOP}/changes/batch", **pair, rater=name)
         assert refused.status == 400
-        assert "no rater of this project has this name" in refused.json()["error"]["message"]
+        assert_wording(refused.json()["error"]["message"])
     moved = manager.post(f"{SHOP}/changes/batch", **pair, rater="manager").json()
     assert moved["assigned"] == 2 * len(FELL) - 1
     assert rater.get(f"{SHOP}/rate.json?batch={number}").json()["task"] is None

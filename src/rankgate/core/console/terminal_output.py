@@ -163,9 +163,10 @@ class TerminalProgress:
 def format_time_left(seconds: float, steps_done: int, total: int) -> str:
     """Text for the remaining time at the end of a line; empty without an estimate.
 
-    >>> (format_time_left(30, 1, 4), format_time_left(20, 1, 19), format_time_left(3, 1, 4),
-    ...  format_time_left(20, 0, 4))
-    (', about 90 s left', ', about 6 min left', '', '')
+    >>> (format_time_left(30, 1, 4), format_time_left(20, 1, 19), format_time_left(5, 1, 2))
+    (', about 90 s left', ', about 6 min left', ', about 5 s left')
+    >>> (format_time_left(4.9, 1, 4), format_time_left(20, 0, 4))
+    ('', '')
     """
     if steps_done < 1 or seconds < _FIRST_ESTIMATE:
         return ""

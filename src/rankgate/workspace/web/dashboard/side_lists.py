@@ -122,7 +122,13 @@ def _without_explanation(view: dict[str, Any]) -> dict[str, Any]:
 
 
 def grade_shade(grade: float | None, top: float) -> str:
-    """The shade of a grade: from 0 to 4, ``x`` without one."""
+    """The shade of a grade: from 0 to 4, ``x`` without one.
+
+    >>> [grade_shade(grade, 3) for grade in (None, -1, 0, 1, 2, 3, 4)]
+    ['x', '0', '0', '1', '3', '4', '4']
+    >>> grade_shade(1, 0)
+    '0'
+    """
     if grade is None:
         return "x"
     return str(round(_SHADES * min(max(grade / top, 0.0), 1.0))) if top > 0 else "0"
