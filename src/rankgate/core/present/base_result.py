@@ -14,7 +14,8 @@ A result class is a frozen dataclass that inherits `Result` and declares:
 - ``SCHEMAS``: the columns of its tables by field, the main table first; ``main_table``, the
   attribute that holds the main table or its records, where it is another one (``bias.confusion`` is
   one of a field);
-- ``KEYS``, ``DERIVED``, ``OPTIONAL``: how its fields become JSON (`rankgate.core.present.codec`);
+- ``KEYS``, ``DERIVED``, ``WRITTEN``, ``OPTIONAL``, ``PARTS``, ``READ``: how its fields become JSON
+  (`rankgate.core.present.codec`);
 - ``csv_table``, the attribute whose rows are its CSV form, where it is not the main table; None for
   every cell of every table;
 - ``to_dict`` and ``from_dict``, where these declarations do not say it.
@@ -100,6 +101,7 @@ class Result(ByContent):
     report_from: ClassVar[str] = ""
     charts: ClassVar[Mapping[str, str]] = {}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {}
+    PARTS: ClassVar[Mapping[str, tuple[str, bool]]] = {}
     main_table: ClassVar[str] = ""
     csv_table: ClassVar[str | None] = ""
     order: ClassVar[int] = 50
@@ -109,11 +111,20 @@ class Result(ByContent):
         """Warnings to read before using the figures."""
         return ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: undefined numbers are None, numbers keep full precision."""
+    def to_dict(self, **parts: bool) -> dict[str, Any]:
+        """Plain values for JSON: undefined numbers are None, numbers keep full precision.
+
+        Args:
+            parts: the parts that a large result can have or leave out, such as ``per_query=False``.
+
+        Raises:
+            TypeError: it has no such part.
+        """
         from rankgate.core.present.codec import encode_fields
 
-        return {**self.head(), **encode_fields(self)}
+        if unknown := parts.keys() - {option for option, _ in self.PARTS.values()}:
+            raise TypeError(f"a result of kind {self.kind} has no part {min(unknown)!r}.")
+        return {**self.head(), **encode_fields(self, parts)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

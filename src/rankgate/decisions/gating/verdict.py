@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import decode, encode
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import SIGNS, Entry
@@ -103,8 +102,13 @@ class RuleResult:
 
 
 _MEANS = ("metric", "n", "baseline", "candidate", "delta", "gain", "wins", "losses")
-_SAVED = ("name", "saved_at")
 _FIGURES = ("status", "n", "delta", "low", "high", "margin", "mde", "reason", "next")
+
+
+def _exit_word(values: Mapping[str, Any]) -> str:
+    """The verdict that an inconclusive one counts as, by the exit code."""
+    words = {0: "pass", 1: "fail", 3: "inconclusive"}
+    return words[values["exit_code"]] if values["verdict"] == "inconclusive" else "inconclusive"
 
 
 @dataclass(frozen=True)
@@ -140,13 +144,45 @@ class Verdict(Result):
     document_from: ClassVar[str] = "rankgate.decisions.gating.verdict_document:verdict_document"
     report_from: ClassVar[str] = "rankgate.decisions.gating.verdict_document:page_document"
     order: ClassVar[int] = 0
+    WRITTEN: ClassVar[tuple[str, ...]] = (
+        "verdict",
+        "status",
+        "names",
+        "convention",
+        "hashes",
+        "policy",
+        "rules",
+        "all_means",
+        "queries",
+        "states",
+        "notes",
+        "methods",
+        "level",
+        "looks",
+        "again",
+        "subset",
+        "saved",
+        "account",
+    )
+    KEYS: ClassVar[Mapping[str, str | tuple[str, ...]]] = {
+        "status": "exit_code",
+        "names": ("baseline", "candidate"),
+        "all_means": "means",
+        "compared": "means",
+        "lost": "queries",
+        "counted": "states",
+        "again": "flip_rate",
+        "saved": ("saved_baseline.name", "saved_baseline.saved_at"),
+    }
+    OPTIONAL: ClassVar[tuple[str, ...]] = ("subset", "saved", "account")
+    READ: ClassVar[Mapping[str, Any]] = {"exit": _exit_word}
 
     verdict: Status
     rules: tuple[RuleResult, ...]
-    comparison: Comparison | None
-    hashes: Mapping[str, str | None]
-    convention: JsonObject
-    policy: str
+    comparison: Comparison | None = None
+    hashes: Mapping[str, str | None] = field(kw_only=True)
+    convention: JsonObject = field(kw_only=True)
+    policy: str = field(kw_only=True)
     looks: int = 0
     notes: tuple[str, ...] = ()
     exit: str = "inconclusive"
@@ -243,59 +279,6 @@ class Verdict(Result):
         """Means, counts and differences by the metrics of rules, in their order."""
         ruled_metrics = {result.rule.get("metric") for result in self.rules}
         return [row for row in self.all_means if row["metric"] in ruled_metrics]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **self.head(),
-            "verdict": self.verdict,
-            "exit_code": self.status,
-            "baseline": self.names[0],
-            "candidate": self.names[1],
-            "convention": dict(self.convention),
-            "hashes": dict(self.hashes),
-            "policy": self.policy,
-            "rules": [result.to_dict() for result in self.rules],
-            "means": self.all_means,
-            "queries": self.queries,
-            "states": self.states,
-            "notes": list(self.notes),
-            "methods": list(self.methods),
-            "level": self.level,
-            "looks": self.looks,
-            "flip_rate": encode(self.again),
-            **({"subset": list(self.subset)} if self.subset else {}),
-            **({"saved_baseline": dict(zip(_SAVED, self.saved, strict=True))} if self.saved else {}),
-            **({"account": encode(self.account)} if self.account else {}),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``; the comparison is not part of it."""
-        exit_word = {0: "pass", 1: "fail", 3: "inconclusive"}[values["exit_code"]]
-        return cls(
-            verdict=values["verdict"],
-            rules=tuple(map(RuleResult.from_dict, values["rules"])),
-            comparison=None,
-            hashes=values["hashes"],
-            convention=values["convention"],
-            policy=values["policy"],
-            looks=values["looks"],
-            notes=tuple(values["notes"]),
-            methods=tuple(values.get("methods", ())),
-            level=values.get("level"),
-            exit=exit_word if values["verdict"] == "inconclusive" else "inconclusive",
-            names=(values["baseline"], values["candidate"]),
-            lost=tuple(values["queries"]),
-            again=FlipRate(**decode(FlipRate, flip_rate)) if (flip_rate := values.get("flip_rate")) else None,
-            counted=tuple(values.get("states", ())),
-            compared=tuple(values.get("means", ())),  # older results have no such field
-            subset=tuple(values.get("subset", ())),
-            saved=tuple(values.get("saved_baseline", {}).values()),
-            account=HoldoutBudget(**decode(HoldoutBudget, budget))
-            if (budget := values.get("account"))
-            else None,
-        )
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

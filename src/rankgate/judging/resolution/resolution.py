@@ -6,7 +6,7 @@ A rule combines several ratings into one grade. The result has the judgments, wh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from rankgate.core.declare import Declared, Parameter, Range, Registry, paramete
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import encode, frame
+from rankgate.core.present.codec import frame
 from rankgate.core.present.column_texts import column_texts
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
@@ -288,6 +288,14 @@ _MAX_EXAMPLES = 5
 _MAX_ROWS = 1000  # files have all of them
 
 
+def _read_judgments(values: Mapping[str, Any]) -> Qrels | None:
+    """The judgments of a saved result; None if no pair was resolved."""
+    if not values["judgments"]:
+        return None
+    name, table = values["ratings"], frame(values["judgments"], _JUDGED)
+    return Qrels(table, name, None, (), values["made_by"], RowLocation(name))
+
+
 @dataclass(frozen=True)
 class ResolvedJudgments(Result):
     """Judgments made of ratings: at most one grade per query and document, by a stated rule.
@@ -315,6 +323,16 @@ class ResolvedJudgments(Result):
         NOTICES,
         View("unresolved", "pairs without a judgment", keys=2, first=_MAX_ROWS, folded=True),
     )
+    WRITTEN: ClassVar[tuple[str, ...]] = (
+        "name",
+        "made_by",
+        "counts",
+        "cautions",
+        "judged_pairs",
+        "unresolved",
+    )
+    KEYS: ClassVar[Mapping[str, str]] = {"name": "ratings", "judged_pairs": "judgments"}
+    READ: ClassVar[Mapping[str, Any]] = {"qrels": _read_judgments}
 
     name: str
     qrels: Qrels | None
@@ -418,28 +436,6 @@ class ResolvedJudgments(Result):
             "stratum for it, or weigh each document by 1/inclusion."
         )
         return (message,)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **self.head(),
-            "ratings": self.name,
-            "made_by": dict(self.made_by),
-            "counts": dict(self.counts),
-            "cautions": list(self.cautions),
-            "judgments": encode(self.qrels.table) if self.qrels else [],
-            "unresolved": encode(self.unresolved),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The result that ``to_dict`` was called on."""
-        name, made_by, judgments = values["ratings"], values["made_by"], values["judgments"]
-        qrels = None
-        if judgments:
-            qrels = Qrels(frame(judgments, _JUDGED), name, None, (), made_by, RowLocation(name))
-        unresolved = frame(values["unresolved"], _UNRESOLVED)
-        return cls(name, qrels, unresolved, made_by, values["counts"])
 
 
 def resolve_ratings(
