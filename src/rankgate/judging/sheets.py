@@ -21,7 +21,7 @@ from rankgate.core.declare import Count, Share
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import find_form, has_known_suffix, new_folder, replace_file
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.codec import frame
 from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import Layout, Lines, View, plain_rows
@@ -284,6 +284,9 @@ class CollectedRatings(Result):
     WRITTEN: ClassVar[tuple[str, ...]] = ("rows", "notes")
     KEYS: ClassVar[Mapping[str, str]] = {"rows": "ratings"}
     READ: ClassVar[Mapping[str, Any]] = {"ratings": _read_sheet_ratings}
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("left-empty", "{row.what}: {row.count}", source="notes"),
+    )
 
     ratings: Ratings
     notes: tuple[Note, ...]
@@ -308,11 +311,6 @@ class CollectedRatings(Result):
     def csv_rows(self) -> PlainRows:
         """The ratings, for a file that is read again."""
         return replace(plain_rows(self.table.drop("at", "seconds")), data=True)
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """The fields left empty, for programs."""
-        return tuple(Notice("left-empty", f"{n.what}: {n.count}") for n in self.notes)
 
     @property
     def table(self) -> pl.DataFrame:

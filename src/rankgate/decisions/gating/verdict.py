@@ -15,12 +15,11 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import SIGNS, Entry
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
-from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.comparison.comparison import Comparison
 from rankgate.decisions.gating.rule import Outcome, Rule, Status
@@ -176,6 +175,7 @@ class Verdict(Result):
     }
     OPTIONAL: ClassVar[tuple[str, ...]] = ("subset", "saved", "account")
     READ: ClassVar[Mapping[str, Any]] = {"exit": _exit_word}
+    notice_texts: ClassVar[NoticeTexts] = (NoticeText("verdict", "{row}", source="notes"),)
 
     verdict: Status
     rules: tuple[RuleResult, ...]
@@ -234,11 +234,6 @@ class Verdict(Result):
 
     def __bool__(self) -> bool:
         raise TypeError("a verdict is not yes or no, it may be inconclusive; ask .passed.")
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Notices about the verdict as a whole."""
-        return tuple(Notice("verdict", text) for text in self.notes)
 
     @property
     def status(self) -> int:
@@ -386,6 +381,34 @@ class GateCheck(Result):
         ),
         "policy: {policy}",
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "not-deterministic",
+            "the system is not deterministic: {changed:,} of {queries:,} queries do not have the same list "
+            "in all snapshots; give the gate several of them (--noise), and look for the cause: replicas, "
+            "ties, an index that changes",
+            "changed",
+        ),
+        NoticeText(
+            "deterministic",
+            "all snapshots have the same lists: no verdict can flip by the system itself",
+            lambda check: not check.changed,
+        ),
+        NoticeText(
+            "margin-below-noise",
+            "{metric}: the margin {margin:g} is below the noise {noise:.4f} of the same system; raise the "
+            "margin",
+            source="metrics",
+            subject="{metric}",
+            rows=pl.col("margin") < pl.col("noise"),
+        ),
+        NoticeText(
+            "few-snapshots",
+            "{runs:n snapshot has/snapshots have} only {independent:n independent pair}; "
+            f"{_FEW_SNAPSHOTS} or more narrow the intervals",
+            lambda check: check.changed and len(check.runs) < _FEW_SNAPSHOTS,
+        ),
+    )
 
     runs: tuple[str, ...]
     policy: str
@@ -444,44 +467,3 @@ class GateCheck(Result):
     def independent(self) -> int:
         """Pairs that have no snapshot in common, which intervals count."""
         return len(self.runs) // 2
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Notices about a system that is not deterministic, and about margins below its noise."""
-        notices = []
-        if self.changed:
-            notices.append(
-                Notice(
-                    "not-deterministic",
-                    f"the system is not deterministic: {self.changed:,} of {self.queries:,} queries do not "
-                    "have the same list in all snapshots; give the gate several of them (--noise), and look "
-                    "for the cause: replicas, ties, an index that changes",
-                )
-            )
-        else:
-            notices.append(
-                Notice(
-                    "deterministic",
-                    "all snapshots have the same lists: no verdict can flip by the system itself",
-                )
-            )
-        notices += [
-            Notice(
-                "margin-below-noise",
-                f"{row['metric']}: the margin {row['margin']:g} is below the noise {row['noise']:.4f} of the "
-                f"same system; raise the margin",
-                row["metric"],
-            )
-            for row in self.metrics.drop_nulls("margin").iter_rows(named=True)
-            if row["margin"] < row["noise"]
-        ]
-        if self.changed and len(self.runs) < _FEW_SNAPSHOTS:
-            notices.append(
-                Notice(
-                    "few-snapshots",
-                    f"{count_noun(len(self.runs), 'snapshot has', 'snapshots have')} only "
-                    f"{count_noun(self.independent, 'independent pair')}; {_FEW_SNAPSHOTS} or more narrow "
-                    f"the intervals",
-                )
-            )
-        return tuple(notices)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import make_printable
@@ -156,6 +156,7 @@ class Pipeline(Result):
             "latency",
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (NoticeText("stages", "{row}", source="warnings"),)
 
     stage_inputs: tuple[StageInput, ...]
     qrels: str
@@ -196,11 +197,6 @@ class Pipeline(Result):
     def kinds(self) -> tuple[str, ...]:
         """The kind of each stage: ``retrieves``, ``approximates`` or ``reranks``."""
         return tuple(stage.kind for stage in self.stage_inputs)
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about figures."""
-        return tuple(Notice("stages", text) for text in self.warnings)
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

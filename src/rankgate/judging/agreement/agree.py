@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_map import map_columns
@@ -172,16 +172,14 @@ class RaterAgreement(Result):
             "resemble each other. They are not over raters and do not apply to other raters."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        "effect.notices",
+        NoticeText("{row.kind}", "{row.what}", source="alarms", subject="{row.who}"),
+    )
 
     found: Agreements
     alarms: tuple[Alarm, ...]
     effect: RaterResampling | None = None
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """The cautions of runs, and the alarms, for programs."""
-        alarms = tuple(Notice(alarm.kind, alarm.what, alarm.who) for alarm in self.alarms)
-        return (*(self.effect.notices if self.effect else ()), *alarms)
 
     @property
     def summary(self) -> str:

@@ -14,7 +14,7 @@ import polars as pl
 from rankgate.core.declare import Declared, Parameter, Range, Registry, parameters_of
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.codec import frame
 from rankgate.core.present.column_texts import column_texts
 from rankgate.core.present.columns import Column, Columns
@@ -333,6 +333,20 @@ class ResolvedJudgments(Result):
     )
     KEYS: ClassVar[Mapping[str, str]] = {"name": "ratings", "judged_pairs": "judgments"}
     READ: ClassVar[Mapping[str, Any]] = {"qrels": _read_judgments}
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "no-times",
+            "{counts[unordered]:n pair has/pairs have} more ratings than slots and not all times: the first "
+            "rows of the file were taken.",
+            lambda judgments: judgments.counts.get("unordered"),
+        ),
+        NoticeText(
+            "unlike-strata",
+            "strata with different rates ({unlike_rates}): infAP treats them as one and is too high; draw "
+            "one stratum for it, or weigh each document by 1/inclusion.",
+            "unlike_rates",
+        ),
+    )
 
     name: str
     qrels: Qrels | None
@@ -376,15 +390,20 @@ class ResolvedJudgments(Result):
     @property
     def cautions(self) -> tuple[str, ...]:
         """Warnings to read before using the judgments."""
-        return (*self._order(), *self._strata())
+        return tuple(notice.text for notice in self.notices)
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """The cautions, for programs."""
-        return (
-            *(Notice("no-times", text) for text in self._order()),
-            *(Notice("unlike-strata", text) for text in self._strata()),
-        )
+    def unlike_rates(self) -> list[str]:
+        """The rates of strata, if rest documents are judged and rates differ; else nothing."""
+        table = self.judged_pairs
+        if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
+            return []
+        sample_rows = table.filter(pl.col("inclusion").is_not_null())
+        rates = sample_rows.group_by("stratum").agg(in_row_order(pl.col("inclusion")).mean()).sort("stratum")
+        low, high = rates["inclusion"].min(), rates["inclusion"].max()
+        if low is None or high - low <= _RATE_DIFFERENCE:  # type: ignore[operator]
+            return []
+        return [f"{name} {rate:.2f}" for name, rate in rates.iter_rows()]
 
     def judgments(self, label: str) -> Qrels:
         """The judgments.
@@ -409,33 +428,6 @@ class ResolvedJudgments(Result):
     def judged_pairs(self) -> pl.DataFrame:
         """The judgments as a frame, without rows if no pair was resolved."""
         return self.qrels.table if self.qrels else pl.DataFrame(schema=_JUDGED)
-
-    def _order(self) -> tuple[str, ...]:
-        if not self.counts.get("unordered"):
-            return ()
-        message = (
-            f"{count_noun(self.counts['unordered'], 'pair has', 'pairs have')} more ratings than slots and "
-            "not all times: the first rows of the file were taken."
-        )
-        return (message,)
-
-    def _strata(self) -> tuple[str, ...]:
-        if self.qrels is None:
-            return ()
-        table = self.qrels.table
-        if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
-            return ()
-        sample_rows = table.filter(pl.col("inclusion").is_not_null())
-        rates = sample_rows.group_by("stratum").agg(in_row_order(pl.col("inclusion")).mean()).sort("stratum")
-        low, high = rates["inclusion"].min(), rates["inclusion"].max()
-        if low is None or high - low <= _RATE_DIFFERENCE:  # type: ignore[operator]
-            return ()
-        rates_text = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.iter_rows())
-        message = (
-            f"strata with different rates ({rates_text}): infAP treats them as one and is too high; draw one "
-            "stratum for it, or weigh each document by 1/inclusion."
-        )
-        return (message,)
 
 
 def resolve_ratings(

@@ -249,7 +249,7 @@ class Scores(Result):
             )
             yield Notice("few-effective-queries", text, run)
 
-    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:  # type: ignore[override]
         """Plain values for JSON: undefined is None, numbers keep full precision."""
         return {
             **self.head(),
