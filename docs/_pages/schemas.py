@@ -53,7 +53,7 @@ def pages() -> Iterator[tuple[str, str]]:
 def schema_of(result: Result) -> dict[str, Any]:
     """The schema of a result's JSON."""
     cls, values = type(result), json.loads(json.dumps(result.to_dict()))
-    has_own_form = cls.to_dict is not Result.to_dict
+    has_own_form = cls.to_dict is not Result.to_dict or _is_ordered(cls)
     schema = _with_tables(_learned(values), result, values) if has_own_form else _object(cls, result)
     constants = _head(cls)
     return {
@@ -65,6 +65,11 @@ def schema_of(result: Result) -> dict[str, Any]:
         | {k: v for k, v in schema.get("properties", {}).items() if k not in constants},
         "required": ["schema_version", "kind"],
     }
+
+
+def _is_ordered(cls: type) -> bool:
+    """True if JSON is not simply the fields of a class."""
+    return any(getattr(cls, name, ()) for name in ("WRITTEN", "PARTS"))
 
 
 def _head(cls: type[Result]) -> dict[str, Any]:
@@ -135,9 +140,9 @@ def _typed(hint: Any, value: Any) -> dict[str, Any]:
 
 def _of_class(cls: type, value: Any) -> dict[str, Any]:
     """A dataclass, by its fields or by the JSON that it writes itself."""
-    if getattr(cls, "to_dict", Result.to_dict) is Result.to_dict:
+    if getattr(cls, "to_dict", Result.to_dict) is Result.to_dict and not _is_ordered(cls):
         return _object(cls, value)
-    return _learned(json.loads(json.dumps(value.to_dict()))) if value else {"type": "object"}
+    return _learned(json.loads(json.dumps(encode(value)))) if value else {"type": "object"}
 
 
 def _generic(origin: Any, inside: Sequence[Any], value: Any) -> dict[str, Any]:

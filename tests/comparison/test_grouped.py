@@ -12,6 +12,7 @@ import pytest
 import rankgate
 from rankgate import compare, evaluate, gate
 from rankgate.core.errors import InputError, UsageError
+from rankgate.core.present.codec import decode, encode
 from rankgate.data.run_scores import GROUPS, GroupSums, hash_queries
 from rankgate.decisions.comparison.reported_systems import read_scores
 from rankgate.decisions.gating.policy import parse_policy as read
@@ -70,8 +71,9 @@ def test_sums_of_parts_are_the_sums_of_all():
     parts = GroupSums.from_queries(ids[:400], values[:400]) + GroupSums.from_queries(ids[400:], values[400:])
     assert (parts.queries, parts.total) == (all_sums.queries, 998)
     np.testing.assert_allclose(parts.sums, all_sums.sums, rtol=1e-14)
-    assert GroupSums.from_packed(all_sums.packed()).to_dict() == all_sums.to_dict()
-    assert GroupSums.from_dict(all_sums.to_dict()).sums.tolist() == all_sums.sums.tolist()
+    values = encode(all_sums)
+    assert encode(GroupSums.from_packed(all_sums.packed())) == values
+    assert GroupSums(**decode(GroupSums, values)).sums.tolist() == all_sums.sums.tolist()
     assert len(all_sums.values()) == GROUPS == len(np.flatnonzero(all_sums.n))
     assert np.mean([*all_sums.values().values()]) == pytest.approx(np.nanmean(values), rel=1e-13)
 

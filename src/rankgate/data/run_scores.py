@@ -25,10 +25,8 @@ from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rankgate.core.arrays import Floats
+    from rankgate.core.arrays import Floats, Ints
     from rankgate.core.value_types import JsonObject
-
-    Counted = NDArray[np.int64]
 
 
 GROUPS = 128
@@ -52,9 +50,13 @@ class GroupSums:
         queries: a checksum of the ids of these queries.
     """
 
-    n: Counted
+    n: Ints
     sums: Floats
     queries: int
+
+    def __post_init__(self) -> None:
+        if self.n.shape != (GROUPS,) or self.sums.shape != (GROUPS,):
+            raise ValueError(f"{len(self.n)} groups, expected {GROUPS}")
 
     @classmethod
     def from_queries(cls, ids: NDArray[np.uint64], values: Floats) -> GroupSums:
@@ -99,22 +101,6 @@ class GroupSums:
             f"group {group + 1}": float(group_value)
             for group, group_value in zip(group_numbers, group_values, strict=True)
         }
-
-    def to_dict(self) -> dict[str, Any]:
-        """The sums as plain values for JSON."""
-        return {"n": self.n.tolist(), "sums": self.sums.tolist(), "queries": self.queries}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The sums from `to_dict`.
-
-        Raises:
-            ValueError: the number of groups is wrong.
-        """
-        n, sums = np.array(values["n"], np.int64), np.array(values["sums"], np.float64)
-        if n.shape != (GROUPS,) or sums.shape != (GROUPS,):
-            raise ValueError(f"{len(n)} groups, expected {GROUPS}")
-        return cls(n, sums, int(values["queries"]))
 
     def packed(self) -> list[Any]:
         """The sums as short texts, to be sent."""

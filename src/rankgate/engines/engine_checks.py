@@ -14,7 +14,7 @@ import polars as pl
 
 from rankgate.core.declare import fields_of
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, Texts, View, plain_rows
 from rankgate.core.present.number_formats import count_noun
@@ -24,7 +24,7 @@ from rankgate.engines.engine import ENGINE_FACTS, Facts, Query
 from rankgate.engines.requests.secrets import plain_text_secrets
 from rankgate.engines.snapshots.query_sender import outcome_of_answer
 from rankgate.engines.snapshots.run_files import count_list
-from rankgate.engines.snapshots.snapshot import Lists, incomplete_notices, plain_secret_notices
+from rankgate.engines.snapshots.snapshot import INCOMPLETE_LISTS, Lists
 from rankgate.engines.snapshots.snapshot_verb import configuration_of
 
 if TYPE_CHECKING:
@@ -199,6 +199,27 @@ class EngineCheck(Result):
         FactTable("engine", ENGINE_FACTS),
         NOTICES,
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("failed-queries", "no answer: {problem}", "problem"),
+        NoticeText(
+            "no-results",
+            "no document matches; try another --query",
+            lambda check: not check.problem and not check.returned,
+        ),
+        NoticeText(
+            "no-scores",
+            "there are no scores; the run gets its scores from the ranks",
+            lambda check: not check.problem and check.returned and not check.scored,
+        ),
+        NoticeText("missing-field", "no document has the field {row}", source="missing", subject="{row}"),
+        NoticeText(
+            "unknown-field",
+            "the index has no field {row}, which the request names",
+            source="unknown",
+            subject="{row}",
+        ),
+        *INCOMPLETE_LISTS,
+    )
 
     engine: str
     engine_kind: str
@@ -241,26 +262,6 @@ class EngineCheck(Result):
     def document_table(self) -> pl.DataFrame:
         """The first documents: ``doc_id``, ``score`` and fields as text."""
         return pl.DataFrame(list(self.documents))
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Notices about what is missing for a snapshot."""
-        notices = []
-        if self.problem:
-            notices.append(Notice("failed-queries", f"no answer: {self.problem}"))
-        elif not self.returned:
-            notices.append(Notice("no-results", "no document matches; try another --query"))
-        elif not self.scored:
-            notices.append(Notice("no-scores", "there are no scores; the run gets its scores from the ranks"))
-        notices += [
-            Notice("missing-field", f"no document has the field {name}", name) for name in self.missing
-        ]
-        notices += [
-            Notice("unknown-field", f"the index has no field {name}, which the request names", name)
-            for name in self.unknown
-        ]
-        notices += plain_secret_notices(self.plain_secrets)
-        return (*notices, *incomplete_notices(self.lists, self.depth))
 
 
 def check_engine(

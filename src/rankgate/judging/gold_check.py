@@ -16,7 +16,7 @@ import polars as pl
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID, SYSTEM
@@ -140,6 +140,9 @@ class GoldCheck(Result):
         ),
         Sentence("{undecided:n pair has/pairs have} fewer than {fewest:n rating}.", "undecided"),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("gold-check", "{row}", source="cautions", subject="{gold[0]}"),
+    )
 
     gold: InputHash
     ratings: str
@@ -169,11 +172,6 @@ class GoldCheck(Result):
     def decided(self) -> int:
         """The number of the other labels."""
         return len(self.labels) - self.undecided
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings to read before changing labels."""
-        return tuple(Notice("gold-check", text, self.gold[0]) for text in self.cautions)
 
 
 def draw_gold(gold: QrelsLike, pairs: Count = 200, *, seed: int = 0) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -21,8 +21,8 @@ from rankgate.core.declare import Count, Share
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import find_form, has_known_suffix, new_folder, replace_file
-from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import decode, encode, frame
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.codec import frame
 from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import Layout, Lines, View, plain_rows
 from rankgate.core.present.number_formats import count_noun
@@ -262,6 +262,12 @@ def _grade_choices(scale: str) -> list[str]:
         return []
 
 
+def _read_sheet_ratings(values: Mapping[str, Any]) -> Ratings:
+    """The ratings of a saved result."""
+    schema = {name: dtype for name, dtype in RATINGS_SCHEMA.items() if name not in {"at", "seconds"}}
+    return Ratings(frame(values["ratings"], schema), "ratings")
+
+
 @dataclass(frozen=True)
 class CollectedRatings(Result):
     """Ratings from sheets that came back.
@@ -275,6 +281,12 @@ class CollectedRatings(Result):
     main_table: ClassVar[str] = "table"
     label: ClassVar[str] = "Ratings in sheets"
     layout: ClassVar[Layout] = (Lines("empty_rows"),)
+    WRITTEN: ClassVar[tuple[str, ...]] = ("rows", "notes")
+    KEYS: ClassVar[Mapping[str, str]] = {"rows": "ratings"}
+    READ: ClassVar[Mapping[str, Any]] = {"ratings": _read_sheet_ratings}
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("left-empty", "{row.what}: {row.count}", source="notes"),
+    )
 
     ratings: Ratings
     notes: tuple[Note, ...]
@@ -301,11 +313,6 @@ class CollectedRatings(Result):
         return replace(plain_rows(self.table.drop("at", "seconds")), data=True)
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """The fields left empty, for programs."""
-        return tuple(Notice("left-empty", f"{n.what}: {n.count}") for n in self.notes)
-
-    @property
     def table(self) -> pl.DataFrame:
         """The ratings."""
         return self.ratings.table
@@ -330,17 +337,6 @@ class CollectedRatings(Result):
             new_rows = [row for row in self.rows if saved_rows.get(_pair(row)) != row]
             journal.extend(new_rows)
         return len(new_rows)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {**self.head(), "ratings": self.rows, "notes": encode(self.notes)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The result that ``to_dict`` was called on."""
-        schema = {name: dtype for name, dtype in RATINGS_SCHEMA.items() if name not in {"at", "seconds"}}
-        notes = (Note(**decode(Note, n)) for n in values["notes"])
-        return cls(Ratings(frame(values["ratings"], schema), "ratings"), tuple(notes))
 
 
 def collect(

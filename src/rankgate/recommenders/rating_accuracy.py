@@ -10,9 +10,8 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.layout import NOTICES, Layout, Texts, View
-from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
 from rankgate.data.id_match import IdMatch
@@ -48,6 +47,15 @@ class RatingAccuracy(Result):
     lead: ClassVar[Texts] = ("{pairs:n rated pair} of {users:n user} of {qrels}, predicted by {run}",)
     main_table: ClassVar[str] = "table"
     layout: ClassVar[Layout] = (View("marked_values", formats={"value": "values"}), NOTICES)
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "pairs-without-prediction",
+            "{unpredicted:,} of {all_pairs:n rated pair} {unpredicted:v has/have} no prediction and "
+            "{unpredicted:v is/are} left out; a system that predicts less can look better",
+            "unpredicted",
+            subject="{run}",
+        ),
+    )
 
     qrels: str
     run: str
@@ -57,16 +65,9 @@ class RatingAccuracy(Result):
     unpredicted: int
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """The number of rated pairs without a prediction."""
-        if not self.unpredicted:
-            return ()
-        verb, ending = ("has", "is") if self.unpredicted == 1 else ("have", "are")
-        text = (
-            f"{self.unpredicted:,} of {count_noun(self.pairs + self.unpredicted, 'rated pair')} {verb} no "
-            f"prediction and {ending} left out; a system that predicts less can look better"
-        )
-        return (Notice("pairs-without-prediction", text, self.run),)
+    def all_pairs(self) -> int:
+        """The number of rated pairs, with a prediction or without."""
+        return self.pairs + self.unpredicted
 
     def __getitem__(self, metric: str) -> float:
         """The value of a metric, as in ``result["RMSE"]``."""

@@ -11,7 +11,7 @@ import polars as pl
 from rankgate.core.declare import Draws
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Columns
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
@@ -107,6 +107,7 @@ class Scorecard(Result):
         "fairness": FAIRNESS,
         "seeds": SEED_SPREAD,
     }
+    notice_texts: ClassVar[NoticeTexts] = (NoticeText("scorecard-warning", "{row}", source="warnings"),)
 
     systems: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -147,11 +148,6 @@ class Scorecard(Result):
     def fairness(self) -> pl.DataFrame:
         """How unequally the parts of the users are served: the columns of `FAIRNESS`."""
         return group_fairness(self.slices, self.gaps["metric"].unique().to_list())
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about figures."""
-        return tuple(Notice("scorecard-warning", text) for text in self.warnings)
 
 
 def scorecard(

@@ -15,7 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry
 from rankgate.core.present.layout import NOTICES, Layout, View
@@ -358,6 +358,7 @@ class Split(Result):
         _facts,
         NOTICES,
     )
+    notice_texts: ClassVar[NoticeTexts] = (NoticeText("split", "{row}", source="warnings"),)
 
     log: str
     unit: str
@@ -373,11 +374,6 @@ class Split(Result):
     def __getstate__(self) -> dict[str, Any]:
         """The state without parts on Spark, which another process cannot use."""
         return {**self.__dict__, "maker": None}
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """The warnings."""
-        return tuple(Notice("split", warning) for warning in self.warnings)
 
     @property
     def train(self) -> pl.DataFrame:

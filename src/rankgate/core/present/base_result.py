@@ -7,6 +7,7 @@ A result class is a frozen dataclass that inherits `Result` and declares:
   (`rankgate.interface.kinds_of_results`); ``schema_version``;
 - ``headline_text``, ``lead`` and ``layout``: the parts of its `Document`
   (`rankgate.core.present.layout`), or ``document_from``: ``module:function`` that makes it;
+- ``notice_texts``: what it warns of: templates with conditions (`NoticeText`);
 - ``charts``: by name a `rankgate.core.present.charts.chart_views.ChartView`, or ``module:name`` of one
   or of a function that draws it; the first one is ``plot()``'s default;
 - ``report_from``, where a page shows more than ``document`` does: ``module:function`` of the
@@ -14,7 +15,8 @@ A result class is a frozen dataclass that inherits `Result` and declares:
 - ``SCHEMAS``: the columns of its tables by field, the main table first; ``main_table``, the
   attribute that holds the main table or its records, where it is another one (``bias.confusion`` is
   one of a field);
-- ``KEYS``, ``DERIVED``, ``OPTIONAL``: how its fields become JSON (`rankgate.core.present.codec`);
+- ``KEYS``, ``DERIVED``, ``WRITTEN``, ``OPTIONAL``, ``PARTS``, ``READ``: how its fields become JSON
+  (`rankgate.core.present.codec`);
 - ``csv_table``, the attribute whose rows are its CSV form, where it is not the main table; None for
   every cell of every table;
 - ``to_dict`` and ``from_dict``, where these declarations do not say it.
@@ -27,12 +29,12 @@ all kinds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import ByContent, dataclass
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from rankgate.core.present.charts.picture import Picture
     from rankgate.core.present.columns import Columns
     from rankgate.core.present.document_model import Document, PlainRows
-    from rankgate.core.present.layout import Layout, Texts
+    from rankgate.core.present.layout import Condition, Layout, Texts
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,48 @@ class Notice:
     code: str
     text: str
     subject: str = ""
+
+
+class NoticeText(NamedTuple):
+    """The notices of one kind: a template where a condition holds, as in a layout.
+
+    Attributes:
+        code: a template of their kind.
+        text: a template; a notice without a text is left out.
+        condition: as in a layout.
+        source: an attribute with rows, for a notice a row: of a frame, whose values templates have by
+            name, or of other values, each of which is ``row``.
+        subject: a template of the run, metric or query.
+        rows: the condition of the rows of a frame.
+    """
+
+    code: str
+    text: str
+    condition: Condition = ""
+    source: str = ""
+    subject: str = ""
+    rows: pl.Expr | None = None
+
+    def notices(self, result: object) -> Iterator[Notice]:
+        """The notices of a result."""
+        from rankgate.core.present.layout import fill, is_true
+
+        for values in self._values(result) if is_true(self.condition, result) else ():
+            if text := fill(self.text, result, values):
+                yield Notice(fill(self.code, result, values), text, fill(self.subject, result, values))
+
+    def _values(self, result: object) -> Iterable[Mapping[str, object]]:
+        """The values of each row."""
+        if not self.source:
+            return ({},)
+        rows: Any = attrgetter(self.source)(result)
+        if hasattr(rows, "iter_rows"):
+            return (rows if self.rows is None else rows.filter(self.rows)).iter_rows(named=True)  # type: ignore[no-any-return]
+        return ({"row": row} for row in rows)
+
+
+NoticeTexts = tuple[NoticeText | str, ...]
+"""What a result warns of; a text is an attribute with notices, such as ``experiment.notices``."""
 
 
 def run_notices(run: str, cautions: Mapping[str, str]) -> tuple[Notice, ...]:
@@ -97,24 +141,43 @@ class Result(ByContent):
     headline_text: ClassVar[str | Texts] = ""
     lead: ClassVar[Texts] = ()
     layout: ClassVar[Layout] = ()
+    notice_texts: ClassVar[NoticeTexts] = ()
     document_from: ClassVar[str] = "rankgate.core.present.layout:layout_document"
     report_from: ClassVar[str] = ""
     charts: ClassVar[Mapping[str, Any]] = {}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {}
+    PARTS: ClassVar[Mapping[str, tuple[str, bool]]] = {}
     main_table: ClassVar[str] = ""
     csv_table: ClassVar[str | None] = ""
     order: ClassVar[int] = 50
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """Warnings to read before using the figures."""
-        return ()
+        """Warnings to read before using the figures, by `notice_texts`."""
+        notices: list[Notice] = []
+        for entry in self.notice_texts:
+            if isinstance(entry, NoticeText):
+                notices += entry.notices(self)
+            else:
+                owner, _, name = entry.rpartition(".")
+                holder = attrgetter(owner)(self) if owner else self
+                notices += () if holder is None else getattr(holder, name)
+        return tuple(notices)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: undefined numbers are None, numbers keep full precision."""
+    def to_dict(self, **parts: bool) -> dict[str, Any]:
+        """Plain values for JSON: undefined numbers are None, numbers keep full precision.
+
+        Args:
+            parts: the parts that a large result can have or leave out, such as ``per_query=False``.
+
+        Raises:
+            TypeError: it has no such part.
+        """
         from rankgate.core.present.codec import encode_fields
 
-        return {**self.head(), **encode_fields(self)}
+        if unknown := parts.keys() - {option for option, _ in self.PARTS.values()}:
+            raise TypeError(f"a result of kind {self.kind} has no part {min(unknown)!r}.")
+        return {**self.head(), **encode_fields(self, parts)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

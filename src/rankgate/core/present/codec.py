@@ -1,13 +1,18 @@
 """Frozen results as plain values, and back, by the types of their fields.
 
-Known types: text, numbers, booleans, None, tuples, mappings, frozen dataclasses and Polars frames
-(a list of rows). A class can declare
+Known types: text, numbers, booleans, None, tuples, mappings, frozen dataclasses, arrays of NumPy and
+Polars frames (a list of rows). A class can declare
 
 - ``SCHEMAS[field]``: the columns of a frame (`Columns`); without them the values keep their types;
 - ``KEYS[field]``: the field's key in JSON, if it is not its name. ``qrels.sha256`` is a key in an
-  object, and an empty key puts the keys of the field's own object beside the others;
+  object; an empty key puts the keys of the field's own object beside the others, and a mapping has
+  those of no other field; several keys are those of a tuple's members;
 - ``DERIVED``: properties that are written, before the fields, and not read;
-- ``OPTIONAL``: fields that are left out while they are empty.
+- ``WRITTEN``: fields and properties in the order in which they are written, instead of both;
+- ``OPTIONAL``: fields that are left out while they are empty;
+- ``PARTS[field]``: the option of ``to_dict`` that asks for it, and the option's default; where it is
+  left out, it is read as an empty table;
+- ``READ[field]``: a function of all values that makes a field, where JSON has no such value.
 """
 
 from __future__ import annotations
@@ -36,6 +41,9 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import Schema
 
 
+_NO_PARTS: Mapping[str, bool] = MappingProxyType({})
+
+
 class InputHash(NamedTuple):
     """The name and the SHA-256 of an input."""
 
@@ -43,8 +51,8 @@ class InputHash(NamedTuple):
     sha256: str
 
 
-def encode(value: Any) -> Any:
-    """A field as plain values; NaN and infinite numbers are None.
+def encode(value: Any, parts: Mapping[str, bool] = _NO_PARTS) -> Any:
+    """A field as plain values, with the parts that ``to_dict`` takes; NaN and infinite numbers are None.
 
     >>> encode((1.5, float("nan"), {3: "a"}))
     [1.5, None, {'3': 'a'}]
@@ -53,15 +61,17 @@ def encode(value: Any) -> Any:
         columns = [_encode_column(column) for column in value]
         return [dict(zip(value.columns, row, strict=True)) for row in zip(*columns, strict=True)]
     if hasattr(value, "to_dict"):
-        return value.to_dict()
+        return value.to_dict(**parts)
     if is_dataclass(value) and not isinstance(value, type):
-        return encode_fields(value)
+        return encode_fields(value, parts)
     if hasattr(value, "_asdict"):  # a named tuple
         value = value._asdict()
+    if hasattr(value, "tolist"):  # an array
+        value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): encode(content) for key, content in value.items()}
+        return {str(key): encode(content, parts) for key, content in value.items()}
     if isinstance(value, tuple | list | frozenset):
-        return [encode(member) for member in value]
+        return [encode(member, parts) for member in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
@@ -86,17 +96,29 @@ def stored_fields(cls: Any) -> list[str]:
     return [field.name for field in fields(cls) if field.metadata.get("stored", True)]
 
 
-def encode_fields(value: Any) -> dict[str, Any]:
+def encode_fields(value: Any, parts: Mapping[str, bool] = _NO_PARTS) -> dict[str, Any]:
     """The fields of a dataclass as plain values, by their keys in JSON."""
-    keys, optional = getattr(value, "KEYS", {}), getattr(value, "OPTIONAL", ())
+    optional, options = getattr(value, "OPTIONAL", ()), getattr(value, "PARTS", {})
+    written = getattr(value, "WRITTEN", None) or (*getattr(value, "DERIVED", ()), *stored_fields(value))
     values: dict[str, Any] = {}
-    for name in (*getattr(value, "DERIVED", ()), *stored_fields(value)):
-        content = encode(getattr(value, name))
+    for name in written:
+        option, is_usual = options.get(name, ("", True))
+        if not parts.get(option, is_usual):
+            continue
+        content = encode(getattr(value, name), parts)
         if content or name not in optional:
-            path, _, key = keys.get(name, name).rpartition(".")
-            target = values.setdefault(path, {}) if path else values
-            target.update({key: content} if key else content)
+            keys = _keys(value, name)
+            for key, member in zip(keys, content if len(keys) > 1 else [content], strict=True):
+                path, _, last = key.rpartition(".")
+                target = values.setdefault(path, {}) if path else values
+                target.update({last: member} if last else member)
     return values
+
+
+def _keys(cls: Any, name: str) -> tuple[str, ...]:
+    """The keys in JSON of a field, or of the members of its tuple."""
+    keys = getattr(cls, "KEYS", {}).get(name, name)
+    return (keys,) if isinstance(keys, str) else keys
 
 
 def _is_frame(value: object) -> bool:
@@ -111,17 +133,31 @@ def decode(cls: type, values: Mapping[str, Any]) -> dict[str, Any]:
         TypeError, ValueError: a value does not fit its field.
     """
     schemas: Mapping[str, Schema] = getattr(cls, "SCHEMAS", {})
-    keys: Mapping[str, str] = getattr(cls, "KEYS", {})
-    hints = _hints(cls)
+    hints, makers = _hints(cls), getattr(cls, "READ", {})
     contents: dict[str, Any] = {}
     for name in stored_fields(cls):
-        path, _, key = keys.get(name, name).rpartition(".")
+        keys = _keys(cls, name)
+        path, _, key = keys[0].rpartition(".")
         source = values.get(path, {}) if path else values
         if not key:
-            contents[name] = source
-        elif key in source:
-            contents[name] = source[key]
-    return {name: _decode(hints[name], content, schemas.get(name, {})) for name, content in contents.items()}
+            contents[name] = _own_values(cls, name, values)
+        elif key in source and name not in makers:
+            contents[name] = source[key] if len(keys) == 1 else [source[k.rpartition(".")[2]] for k in keys]
+        elif name in getattr(cls, "PARTS", ()):
+            contents[name] = []
+    fields_read = {
+        name: _decode(hints[name], content, schemas.get(name, {})) for name, content in contents.items()
+    }
+    return fields_read | {name: make(values) for name, make in makers.items()}
+
+
+def _own_values(cls: Any, name: str, values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values of a field without a key: all values, or those that no other field has for a mapping."""
+    if get_origin(_hints(cls)[name]) not in (Mapping, dict):
+        return values
+    others = {"schema_version", *(cls.head() if hasattr(cls, "head") else ())}
+    others.update(key for field in fields(cls) for key in _keys(cls, field.name))
+    return {key: value for key, value in values.items() if key not in others}
 
 
 @cache
@@ -150,6 +186,10 @@ class _AnnotationNames(dict[str, Any]):
         }
         if name in known_types:
             return known_types[name]
+        if name in {"Floats", "Ints", "Flags"}:
+            from rankgate.core import arrays
+
+            return getattr(arrays, name)
         raise KeyError(name)
 
 
@@ -169,6 +209,8 @@ def _decode(hint: Any, value: Any, schema: Schema = MappingProxyType({})) -> Any
         return make(value) if make else hint(**decode(hint, value))
     if hasattr(hint, "_asdict"):
         return hint(**value)
+    if getattr(origin, "__name__", "") == "ndarray":
+        return sys.modules["numpy"].array(value, *get_args(arguments[1]))
     if origin is tuple:
         is_variadic = len(arguments) == 2 and arguments[1] is Ellipsis  # tuple[X, ...]
         kinds = [arguments[0]] * len(value) if is_variadic else arguments

@@ -28,6 +28,7 @@ from rankgate.core.present.number_formats import (
     format_query_count,
     format_share,
     format_signed,
+    list_names,
 )
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "grade": format_grade,
     "hash": format_hash,
     "milliseconds": format_milliseconds,
+    "names": list_names,
     "p": format_p_value,
     "probability": format_probability,
     "queries": format_query_count,
@@ -69,7 +71,8 @@ def format_value(value: object, format_name: str = "") -> str:
     if format_name in FORMATS:
         return FORMATS[format_name](value)
     if isinstance(value, list | tuple):
-        return make_printable(", ".join(map(str, value)))
+        separator = format_name if format_name.endswith(" ") else ", "
+        return make_printable(separator.join(map(str, value)))
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return UNDEFINED
     if isinstance(value, str):

@@ -14,11 +14,11 @@ Markdown, LaTeX, CSV, pages, notebooks. A layout is a tuple of these parts in th
 - a function of the result that returns blocks or sections, for what is none of these.
 
 A part with ``condition`` stands only if the attribute of that name, such as ``counts[ties]``, is true,
-a count above 0, a measured number, or holds rows.
+a count above 0, a measured number, or holds rows; or if a function of the result says so.
 
 Texts are templates over the result's attributes: ``{pairs:n pair}`` is a number, or the number of
 members or rows, with its noun
-(``{pairs:n pair is/pairs are}``), ``{level:.0%}``
+(``{pairs:n pair is/pairs are}``), ``{pairs:v is/are}`` a word by a number, ``{level:.0%}``
 a number in a format of Python, ``{delta:signed}`` in one of `rankgate.core.present.columns.FORMATS`; an
 undefined value is a dash. An empty paragraph and a table without rows are left out.
 """
@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 Result: TypeAlias = Any
 """A `rankgate.core.present.base_result.Result`, whose module needs this one."""
 
+Condition = str | Callable[[Any], object]
+"""The condition of a part: an attribute, or a function of the result; see the module."""
+
 _NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -72,7 +75,7 @@ class Sentence(NamedTuple):
     """
 
     text: str
-    condition: str = ""
+    condition: Condition = ""
 
 
 class View(NamedTuple):
@@ -114,7 +117,7 @@ class View(NamedTuple):
     find: bool = False
     prose: bool = False
     folded: bool = False
-    condition: str = ""
+    condition: Condition = ""
 
     def blocks(self, result: object) -> Iterator[Table]:
         """The table, or a table for each value, of a result or another value with these attributes."""
@@ -176,7 +179,7 @@ class CrossView(NamedTuple):
     row_filter: pl.Expr | None = None
     formats: Mapping[str, Format] = _NO_TEXTS
     empty: str = UNDEFINED
-    condition: str = ""
+    condition: Condition = ""
 
     def blocks(self, result: object) -> Iterator[Table]:
         """The table, of a result or another value with these attributes."""
@@ -235,7 +238,7 @@ class FactTable(NamedTuple):
     heading: str
     facts: tuple[tuple[str, str] | str, ...]
     as_row: bool = False
-    condition: str = ""
+    condition: Condition = ""
 
     def blocks(self, result: object) -> Iterator[Table]:
         """The table."""
@@ -265,7 +268,7 @@ class FactList(NamedTuple):
 
     facts: tuple[tuple[str, str | Sentence | Lines], ...]
     heading: str = ""
-    condition: str = ""
+    condition: Condition = ""
 
     def blocks(self, result: object) -> Iterator[Entries]:
         """The paragraphs."""
@@ -283,7 +286,7 @@ class Lines(NamedTuple):
     """
 
     source: str
-    condition: str = ""
+    condition: Condition = ""
 
     def blocks(self, result: object) -> Iterator[Points]:
         """The sentences."""
@@ -299,7 +302,7 @@ class ShownChart(NamedTuple):
     """
 
     name: str
-    condition: str = ""
+    condition: Condition = ""
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The chart."""
@@ -309,7 +312,7 @@ class ShownChart(NamedTuple):
 class Notices(NamedTuple):
     """The notices of the result as warnings."""
 
-    condition: str = ""
+    condition: Condition = ""
 
     def blocks(self, result: Result) -> Iterator[Block]:
         """The warnings."""
@@ -332,7 +335,7 @@ class Group(NamedTuple):
     anchor: str
     title: str
     parts: Layout
-    condition: str = ""
+    condition: Condition = ""
 
     def blocks(self, result: Result) -> Iterator[Section]:
         """The section."""
@@ -393,13 +396,13 @@ def _blocks(layout_part: LayoutPart, result: Result) -> Iterable[Block | Section
         return sentences((layout_part,), result)
     if callable(layout_part):
         return layout_part(result)
-    return layout_part.blocks(result) if _is_true(layout_part.condition, result) else ()
+    return layout_part.blocks(result) if is_true(layout_part.condition, result) else ()
 
 
 def sentences(texts: Texts, result: object, values: Mapping[str, object] = _NO_TEXTS) -> list[str]:
     """Templates filled as `fill` does it; those without a true condition are left out."""
     templates = (Sentence(text) if isinstance(text, str) else text for text in texts)
-    filled = (fill(text, result, values) for text, condition in templates if _is_true(condition, result))
+    filled = (fill(text, result, values) for text, condition in templates if is_true(condition, result))
     return [text for text in filled if text]
 
 
@@ -409,8 +412,11 @@ def _lines(layout_part: str | Sentence | Lines, result: object) -> tuple[str, ..
     return tuple(sentences((layout_part,), result))
 
 
-def _is_true(name: str, result: object) -> bool:
-    value = fact(name, result) if name else True
+def is_true(condition: Condition, result: object) -> bool:
+    """True if a condition holds for a result; see the module."""
+    if callable(condition):
+        return bool(condition(result))
+    value = fact(condition, result) if condition else True
     return len(value) > 0 if isinstance(value, Sized) else bool(value) or isinstance(value, float)
 
 
@@ -460,7 +466,8 @@ class _Texts(string.Formatter):
     """Formats of templates."""
 
     def format_field(self, value: Any, format_spec: str) -> str:  # noqa: ANN401 - as its base has it
-        if format_spec.startswith("n "):
+        if format_spec.startswith(("n ", "v ")):
             count = len(value) if isinstance(value, Sized) else value
-            return count_noun(count, *format_spec[2:].split("/"))
+            forms = format_spec[2:].split("/")
+            return count_noun(count, *forms) if format_spec[0] == "n" else forms[count != 1]
         return format_value(value, format_spec)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 UNDEFINED = "–"
 """The text of an undefined value."""
@@ -259,3 +259,16 @@ def system_mark(index: int) -> str:
     return LETTERS[letter] + (
         "".join(DIGITS[int(digit)] for digit in str(round_number + 1)) if round_number else ""
     )
+
+
+_MAX_NAMED = 5  # names of a list
+
+
+def list_names(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are.
+
+    >>> list_names(["a", "b"]), list_names("abcdefg")
+    ('a, b', 'a, b, c, d, e and 2 more')
+    """
+    remainder = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
+    return ", ".join(names[:_MAX_NAMED]) + remainder

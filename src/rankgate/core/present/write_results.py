@@ -91,7 +91,7 @@ class WritableResult(Protocol):
         """Headline, warnings, tables and paragraphs."""
         ...
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, **parts: bool) -> dict[str, Any]:
         """Plain values for JSON."""
         ...
 

@@ -20,7 +20,7 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file, suffix_of
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.layout import FactList, Layout, Lines, plain_rows
 from rankgate.data import read
@@ -151,6 +151,10 @@ class Conversion(Result):
             )
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("seen", "{row.count:,} {row.what}", source="notes"),
+        NoticeText("lost", "{row.count:,} {row.what}", source="losses"),
+    )
 
     source: str
     target: str
@@ -182,15 +186,6 @@ class Conversion(Result):
         """Notes and losses."""
         examples = pl.col("examples").list.join(", ")
         return plain_rows(self.findings.with_columns(examples))
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Notes of the reader, then losses."""
-        return tuple(
-            Notice(code, f"{note.count:,} {note.what}")
-            for code, notes in (("seen", self.notes), ("lost", self.losses))
-            for note in notes
-        )
 
     @property
     def findings(self) -> pl.DataFrame:

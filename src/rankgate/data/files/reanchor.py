@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
@@ -103,6 +103,22 @@ class Reanchored(Result):
             "decision is in the CSV and JSON of this result."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "relevant-unjudged",
+            "{unjudged_now[documents]:n relevant document} of {unjudged_now[queries]:n query} unjudged now: "
+            "eval and compare count unjudged documents as irrelevant; rankgate total-error gives a wider "
+            "interval that includes this uncertainty, rankgate eval --bounds the least and greatest "
+            "values{consequence}",
+            "unjudged_now[documents]",
+        ),
+        NoticeText(
+            "missing-texts",
+            "{textless:n judged document} without a text in the old documents: lost",
+            "textless",
+        ),
+        NoticeText("negative-grades", "{negative:n negative grade} left out: unjudged", "negative"),
+    )
 
     name: str
     decisions: pl.DataFrame
@@ -156,35 +172,26 @@ class Reanchored(Result):
         return len(relevant), int(relevant["kept"].sum())
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Relevant documents that are unjudged now, documents without a text, negative grades."""
-        messages = []
+    def unjudged_now(self) -> Mapping[str, int]:
+        """The number of relevant documents that are unjudged now, and of their queries."""
+        labels = self.labels.filter(pl.col("grade") > 0, ~pl.col("kept"))
+        return {"documents": len(labels), "queries": labels["query_id"].n_unique()}
+
+    @property
+    def consequence(self) -> str:
+        """What follows for values where few relevant documents are judged now."""
         relevant, reached = self.relevant
-        if reached < relevant:
-            unjudged_labels = self.labels.filter(pl.col("grade") > 0, ~pl.col("kept"))
-            queries = count_noun(unjudged_labels["query_id"].n_unique(), "query")
-            consequence = (
-                "; values by the new judgments are not comparable with those by the old ones: judge the new "
-                "documents, or give pieces the grades of the documents they were cut from (--pieces inherit)"
-            )
-            messages.append(
-                Notice(
-                    "relevant-unjudged",
-                    f"{count_noun(len(unjudged_labels), 'relevant document')} of {queries} unjudged now: "
-                    "eval and compare count unjudged documents as irrelevant; rankgate total-error gives a "
-                    "wider interval that includes this uncertainty, rankgate eval --bounds the least and "
-                    "greatest values"
-                    f"{consequence if reached < MIN_COMPARABLE_SHARE * relevant else ''}",
-                )
-            )
-        textless = self.decisions.filter(pl.col("why") == NO_TEXT)["old_doc"].n_unique()
-        if textless:
-            message = f"{count_noun(textless, 'judged document')} without a text in the old documents"
-            messages.append(Notice("missing-texts", f"{message}: lost"))
-        if self.negative:
-            message = f"{count_noun(self.negative, 'negative grade')} left out: unjudged"
-            messages.append(Notice("negative-grades", message))
-        return tuple(messages)
+        if reached >= MIN_COMPARABLE_SHARE * relevant:
+            return ""
+        return (
+            "; values by the new judgments are not comparable with those by the old ones: judge the new "
+            "documents, or give pieces the grades of the documents they were cut from (--pieces inherit)"
+        )
+
+    @property
+    def textless(self) -> int:
+        """The number of judged documents without a text in the old documents."""
+        return self.decisions.filter(pl.col("why") == NO_TEXT)["old_doc"].n_unique()
 
 
 _WORD_PATTERN = r"\p{L}{2}[^\s\p{L}]*\s[^\s\p{L}]*\p{L}{2}|[^\x00-\u{24F}\s\p{P}]"

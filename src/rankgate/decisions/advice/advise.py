@@ -15,7 +15,7 @@ import polars as pl
 
 from rankgate.core.declare import Cutoff
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import Code, Entries, Entry, Warnings, make_printable
@@ -240,6 +240,10 @@ class Advice(Result):
     )
     commands: ClassVar[Sequence[Sequence[str]]] = ()
     columns: ClassVar[int] = 78
+    notice_texts: ClassVar[NoticeTexts] = (
+        "input_notices",
+        NoticeText("{row.rule}", "{row.words}", source="cautions"),
+    )
 
     answers: Answers
     facts: DataFacts
@@ -312,12 +316,6 @@ class Advice(Result):
     def inputs(self) -> tuple[tuple[str, str, str], ...]:
         """The judgments."""
         return ((self.qrels, "judgments", self.qrels_sha256),) if self.qrels else ()
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """The cautions of the runs, and those that hold for any choice of metrics."""
-        cautions = tuple(Notice(caution.rule, caution.words) for caution in self.cautions)
-        return (*self.input_notices, *cautions)
 
     @property
     def policy(self) -> str:

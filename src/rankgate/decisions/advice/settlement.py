@@ -15,7 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, View, fill
@@ -181,6 +181,21 @@ class Settlement(Result):
             "delta",
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        "input_notices",
+        NoticeText(
+            "model-lacks-documents",
+            "the model has not judged {lacking:n document} that the systems show; let it judge them first: "
+            "without its judgment they have no chance to be drawn, and count as irrelevant",
+            "lacking",
+        ),
+        NoticeText(
+            "last-look",
+            "this was look {look} of {looks}: another one would make false verdicts more frequent than the "
+            "level allows",
+            lambda result: result.state == "open" and result.look >= result.looks,
+        ),
+    )
 
     baseline: str
     candidate: str
@@ -245,25 +260,6 @@ class Settlement(Result):
             "gate and next take the sample with people's judgments of all documents that were drawn. The "
             "gain is how much the probability that the difference is settled grows."
         )
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Cautions of runs, documents that the model did not judge, and a last look."""
-        notices = []
-        if self.lacking:
-            text = (
-                f"the model has not judged {count_noun(self.lacking, 'document')} that the systems show; let "
-                "it judge them first: without its judgment they have no chance to be drawn, and count as "
-                "irrelevant"
-            )
-            notices.append(Notice("model-lacks-documents", text))
-        if self.state == "open" and self.look >= self.looks:
-            text = (
-                f"this was look {self.look} of {self.looks}: another one would make false verdicts more "
-                "frequent than the level allows"
-            )
-            notices.append(Notice("last-look", text))
-        return (*self.input_notices, *notices)
 
 
 _PAIR = ["query_id", "doc_id"]

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import decode, encode, frame
-from rankgate.data.run_scores import GroupSums
+from rankgate.data.run_scores import GroupSums  # noqa: TC001 - read by its type
 from rankgate.decisions.comparison.comparison_columns import (
     ANOVA,
     FRIEDMAN,
@@ -32,7 +31,7 @@ from rankgate.decisions.comparison.comparison_columns import (
 
 if TYPE_CHECKING:
     from rankgate.core.present.columns import Columns
-    from rankgate.core.value_types import Json, JsonObject
+    from rankgate.core.value_types import JsonObject
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class Identity:
     sha256: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """Differences between a baseline and a candidate, with their tests.
 
@@ -112,22 +111,21 @@ class Comparison:
     """
 
     SCHEMAS: ClassVar[Mapping[str, Columns]] = SCHEMAS
+    DERIVED: ClassVar[tuple[str, ...]] = ("schema_version",)
+    KEYS: ClassVar[Mapping[str, str]] = {"qrels": "qrels.name", "qrels_sha256": "qrels.sha256"}
+    OPTIONAL: ClassVar[tuple[str, ...]] = ("seeds", "groups")
+    PARTS: ClassVar[Mapping[str, tuple[str, bool]]] = {
+        "queries": ("per_query", True),
+        "predictions": ("per_query", True),
+        "lists": ("lists", False),
+    }
+    schema_version: ClassVar[int] = 1
 
     baseline: Identity
     candidate: Identity
     qrels: str
     qrels_sha256: str
     convention: JsonObject
-    metrics: pl.DataFrame
-    queries: pl.DataFrame
-    lists: pl.DataFrame
-    latency: pl.DataFrame
-    states: pl.DataFrame
-    excluded: pl.DataFrame
-    slices: pl.DataFrame
-    interactions: pl.DataFrame
-    judged: pl.DataFrame
-    warnings: tuple[str, ...] = ()
     level: float = 0.95
     interval: str = "t"
     test: str = "t"
@@ -136,20 +134,29 @@ class Comparison:
     depth: int = 10
     seed: int = 0
     resamples: int = 0
-    lower: tuple[str, ...] = ()
-    names: tuple[str, ...] = field(default=())
-    plans: pl.DataFrame = field(default_factory=SCHEMAS["plans"].empty)
-    equivalence: pl.DataFrame = field(default_factory=SCHEMAS["equivalence"].empty)
-    relative: pl.DataFrame = field(default_factory=SCHEMAS["relative"].empty)
     zeros: str = ""
     signed_ranks: str = ""
     sample: str = ""
     predicted_saw: str = ""
+    lower: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    metrics: pl.DataFrame
+    slices: pl.DataFrame
+    interactions: pl.DataFrame
+    judged: pl.DataFrame
+    latency: pl.DataFrame
+    states: pl.DataFrame
+    excluded: pl.DataFrame
+    plans: pl.DataFrame = field(default_factory=SCHEMAS["plans"].empty)
+    equivalence: pl.DataFrame = field(default_factory=SCHEMAS["equivalence"].empty)
+    relative: pl.DataFrame = field(default_factory=SCHEMAS["relative"].empty)
     represented: pl.DataFrame = field(default_factory=SCHEMAS["represented"].empty)
+    queries: pl.DataFrame
     predictions: pl.DataFrame = field(default_factory=SCHEMAS["predictions"].empty)
+    lists: pl.DataFrame
     seeds: pl.DataFrame = field(default_factory=SCHEMAS["seeds"].empty)
     groups: Mapping[str, Mapping[str, GroupSums]] = field(default_factory=dict)
-    maker: object = field(default=None, compare=False, repr=False)
+    maker: object = field(default=None, compare=False, repr=False, metadata={"stored": False})
 
     def __post_init__(self) -> None:
         missing_columns = [name for name in METRICS if name not in self.metrics.columns]
@@ -157,11 +164,15 @@ class Comparison:
             raise UsageError(
                 f"a comparison needs the columns {', '.join(missing_columns)}.", code="missing-column"
             )
-        object.__setattr__(self, "names", tuple(self.metrics["metric"].to_list()))
 
     def __getstate__(self) -> dict[str, Any]:
         """Drop the maker, because another process has neither its runs nor its judgments."""
         return {**self.__dict__, "maker": None}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The metrics."""
+        return tuple(self.metrics["metric"].to_list())
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -187,81 +198,6 @@ class Comparison:
     def deltas(self, metric: str) -> pl.DataFrame:
         """The queries of one metric, worst first."""
         return self.queries.filter(pl.col("metric") == metric)
-
-    def to_dict(self, *, per_query: bool = True, lists: bool = False) -> dict[str, Any]:
-        """Plain values for JSON; undefined numbers are None.
-
-        Args:
-            per_query: with the table of queries.
-            lists: with both lists of every query.
-        """
-        values: dict[str, Json] = {
-            "schema_version": 1,
-            "baseline": encode(self.baseline),
-            "candidate": encode(self.candidate),
-            "qrels": {"name": self.qrels, "sha256": self.qrels_sha256},
-            "convention": dict(self.convention),
-            **{name: getattr(self, name) for name in (*_FIGURES, *_TEXTS)},
-            "lower": list(self.lower),
-            "warnings": list(self.warnings),
-        }
-        for name in _TABLES:
-            values[name] = getattr(self, name).to_dicts()
-        if per_query:
-            values["queries"] = self.queries.to_dicts()
-            values["predictions"] = self.predictions.to_dicts()
-        if lists:
-            values["lists"] = self.lists.to_dicts()
-        if len(self.seeds):
-            values["seeds"] = self.seeds.to_dicts()
-        if self.groups:
-            values["groups"] = {
-                system: {metric: group_sums.to_dict() for metric, group_sums in sums.items()}
-                for system, sums in self.groups.items()
-            }
-        return values
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Comparison:
-        """Read the output of ``to_dict``; without queries or lists these are empty."""
-        tables: dict[str, Any] = {
-            name: frame(values.get(name) or [], schema) for name, schema in SCHEMAS.items()
-        }
-        figures: dict[str, Any] = {name: values[name] for name in _FIGURES}
-        figures |= {name: values.get(name, "") for name in _TEXTS}
-        groups = {
-            system: {metric: GroupSums.from_dict(group_sums) for metric, group_sums in sums.items()}
-            for system, sums in values.get("groups", {}).items()
-        }
-        return cls(
-            baseline=Identity(**values["baseline"]),
-            candidate=Identity(**values["candidate"]),
-            qrels=str(values["qrels"]["name"]),
-            qrels_sha256=str(values["qrels"]["sha256"]),
-            convention={name: values["convention"][name] for name in ("name", "hash", "axes")},
-            warnings=tuple(map(str, values["warnings"])),
-            lower=tuple(map(str, values["lower"])),
-            groups=groups,
-            **figures,
-            **tables,
-        )
-
-
-_FIGURES = ("level", "interval", "test", "correction", "power", "depth", "seed", "resamples")
-_TEXTS = ("zeros", "signed_ranks", "sample", "predicted_saw")
-_TABLES = (
-    "metrics",
-    "slices",
-    "interactions",
-    "judged",
-    "latency",
-    "states",
-    "excluded",
-    "plans",
-    "equivalence",
-    "relative",
-    "represented",
-)
 
 
 @dataclass(frozen=True)
@@ -293,6 +229,8 @@ class Comparisons(Result):
     }
 
     KEYS: ClassVar[Mapping[str, str]] = {"many": "systems"}
+    OPTIONAL: ClassVar[tuple[str, ...]] = ("many",)
+    PARTS: ClassVar[Mapping[str, tuple[str, bool]]] = Comparison.PARTS
 
     comparisons: tuple[Comparison, ...]
     many: ManySystems | None = None
@@ -340,22 +278,6 @@ class Comparisons(Result):
             (first.qrels, "judgments" if first.depth else "values", first.qrels_sha256),
             *((run.name, "run", run.sha256) for run in runs),
         )
-
-    def to_dict(self, *, per_query: bool = True, lists: bool = False) -> dict[str, Any]:
-        """Plain values for JSON: the comparisons, and ``systems`` where there are many."""
-        values: dict[str, Json] = {
-            **self.head(),
-            "comparisons": [
-                comparison.to_dict(per_query=per_query, lists=lists) for comparison in self.comparisons
-            ],
-        }
-        return {**values, "systems": encode(self.many)} if self.many else values
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Read the output of ``to_dict``."""
-        many_systems = ManySystems(**decode(ManySystems, values["systems"])) if "systems" in values else None
-        return cls(tuple(map(Comparison.from_dict, values["comparisons"])), many_systems)
 
     def __len__(self) -> int:
         """The number of candidates."""

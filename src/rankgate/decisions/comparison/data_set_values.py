@@ -11,7 +11,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.number_formats import count_noun, list_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,13 +148,3 @@ def _missing_error(
         "(--only)."
     )
     return InputError(problem, source="scores", code="missing-value")
-
-
-def list_names(names: Sequence[str]) -> str:
-    """The first few names, and how many more there are.
-
-    >>> list_names(["a", "b"]), list_names("abcdefg")
-    ('a, b', 'a, b, c, d, e and 2 more')
-    """
-    remainder = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(names[:_MAX_NAMED]) + remainder

@@ -19,16 +19,16 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, P_VALUE, SYSTEM
 from rankgate.core.present.document_model import Grid, Table, make_printable
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View, fill, plain_rows
-from rankgate.core.present.number_formats import format_number, format_p_value, system_mark
+from rankgate.core.present.number_formats import format_number, system_mark
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.comparison_tables import marked_figures
-from rankgate.decisions.comparison.data_set_values import DataSetValues, list_names
+from rankgate.decisions.comparison.data_set_values import DataSetValues
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.comparison.rank_tables import (
     NEW_DATA_SETS,
@@ -317,6 +317,31 @@ class DataSetComparison(Result):
             optional=("delta", "p_data_sets", "p_queries", "p_holm"),
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "few-data-sets",
+            "{data_set_count} data sets cannot show a difference of two of {system_count} systems by their "
+            "ranks: the smallest p is {lowest_p:p}, even if all agree; at least {needed} are needed",
+            lambda result: result.lowest_p >= result.alpha,
+        ),
+        NoticeText(
+            "few-data-sets-for-ranks",
+            "{data_set_count} data sets cannot tell any systems apart for new data sets: the smallest p is "
+            "{lowest_rank_p:p}; at least {needed_for_ranks} are needed, and 20 to see most differences",
+            lambda result: len(result.intervals) and result.lowest_rank_p > result.alpha,
+        ),
+        NoticeText(
+            "systems-left-out",
+            "left out, as they lack some of the data sets: {systems_left_out:names}",
+            "systems_left_out",
+        ),
+        NoticeText(
+            "data-sets-left-out",
+            "left out, as some system lacks them: {data_sets_left_out:names}; ranks are wrong if a system "
+            "lacks those on which it is bad",
+            "data_sets_left_out",
+        ),
+    )
 
     data_sets: tuple[str, ...]
     systems: tuple[str, ...]
@@ -474,36 +499,19 @@ class DataSetComparison(Result):
         return _lowest_p(len(self.data_sets), len(self.systems))
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings of too few data sets, and of systems and data sets that are left out."""
-        systems, data_sets, alpha = len(self.systems), len(self.data_sets), 1 - self.level
-        notices = []
-        if self.lowest_p >= alpha:
-            needed = next(n for n in count(2) if _lowest_p(n, systems) < alpha)
-            text = (
-                f"{data_sets} data sets cannot show a difference of two of {systems} systems by their ranks: "
-                f"the smallest p is {format_p_value(self.lowest_p)}, even if all agree; at least {needed} "
-                "are needed"
-            )
-            notices.append(Notice("few-data-sets", text))
-        lowest_p = 2.0 ** (1 - data_sets)
-        if len(self.intervals) and lowest_p > alpha:
-            needed = next(n for n in count(2) if 2.0 ** (1 - n) <= alpha)
-            text = (
-                f"{data_sets} data sets cannot tell any systems apart for new data sets: the smallest p is "
-                f"{format_p_value(lowest_p)}; at least {needed} are needed, and 20 to see most differences"
-            )
-            notices.append(Notice("few-data-sets-for-ranks", text))
-        if self.systems_left_out:
-            text = f"left out, as they lack some of the data sets: {list_names(self.systems_left_out)}"
-            notices.append(Notice("systems-left-out", text))
-        if self.data_sets_left_out:
-            text = (
-                f"left out, as some system lacks them: {list_names(self.data_sets_left_out)}; ranks are "
-                "wrong if a system lacks those on which it is bad"
-            )
-            notices.append(Notice("data-sets-left-out", text))
-        return tuple(notices)
+    def needed(self) -> int:
+        """The number of data sets that can show a difference of two systems."""
+        return next(n for n in count(2) if _lowest_p(n, len(self.systems)) < self.alpha)
+
+    @property
+    def lowest_rank_p(self) -> float:
+        """The smallest p-value of a difference for new data sets."""
+        return 2.0 ** (1 - len(self.data_sets))
+
+    @property
+    def needed_for_ranks(self) -> int:
+        """The number of data sets that can tell systems apart for new ones."""
+        return next(n for n in count(2) if 2.0 ** (1 - n) <= self.alpha)
 
 
 def _make_frames(rows: Rows) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.codec import decode
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.run_scores import GroupSums
 from rankgate.data.text.json_text import parse_json
@@ -247,7 +248,7 @@ def read_grouped_runs(data: bytes, label: str) -> dict[str, GroupedRun]:
     try:
         return {
             str(name): GroupedRun(
-                {metric: GroupSums.from_dict(group_sums) for metric, group_sums in sums.items()}, convention
+                {metric: GroupSums(**decode(GroupSums, group)) for metric, group in sums.items()}, convention
             )
             for name, sums, convention in _iterate_sums(document)
         }

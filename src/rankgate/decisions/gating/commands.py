@@ -23,6 +23,7 @@ from rankgate.core.console.option_types import (
 from rankgate.core.console.shared_options import backend_options, check_paths, input_paths, write_output
 from rankgate.core.console.terminal_output import (
     TerminalProgress,
+    open_page,
     output_width,
     print_result,
     prints_to_stdout,
@@ -244,7 +245,7 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
 @metric_options.metrics_from
 @shared_options.form(*VERDICT_FORMS)
 @shared_options.output
-@own_options("also FORM=FILE", "comment NAME", "refresh_after DAYS", "details", "open_page --open")
+@own_options("also FORM=FILE", "comment NAME", "refresh_after DAYS", "details", "in_browser --open")
 @_complete_inputs
 @comparing.system_names("baseline", "candidate")
 @of_collection("baseline", "candidate", further=("noise",), saved=("baseline",), stored=True)
@@ -265,7 +266,7 @@ def gate_command(
     refresh_after: Annotated[int, Range(0)] = 30,
     checked: bool = False,
     details: bool = False,
-    open_page: bool = False,
+    in_browser: bool = False,
     snapshots: int,
     stored: StoredProject | None,
     noise: tuple[Any, ...] = (),
@@ -304,7 +305,7 @@ def gate_command(
             (GITHUB_TOKEN) or GitLab (GITLAB_TOKEN). It does not change the exit code.
         refresh_after: The comment warns of a saved baseline that is older.
         details: Show methods, hashes, the reasons of all rules and more losses, in text and Markdown.
-        open_page: Open the verdict as a page in the browser too.
+        in_browser: Open the verdict as a page in the browser too.
     """
     if metrics:
         if options_of_gate["policy"] or checked:
@@ -333,7 +334,7 @@ def gate_command(
     for name, path in names_and_paths:  # before any verdict is printed: a full disk is an error
         write_output(rendered(name), path)
     write_output(style_output(rendered(form, output_width(output)), form, output), output)
-    if open_page:
+    if in_browser:
         open_page(rendered("html"))
     if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})

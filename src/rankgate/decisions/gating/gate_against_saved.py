@@ -107,15 +107,14 @@ def make_verdict_on_stale_baseline(saved: SavedBaseline, candidate: ScoredRun, r
     return Verdict(
         combine_outcomes(tuple(results)),
         tuple(results),
-        None,
-        {
+        hashes={
             "qrels": candidate.qrels_sha256,
             "baseline": system.sha256,
             "candidate": candidate.sha256,
             "policy": rules.sha256,
         },
-        {},
-        rules.source,
+        convention={},
+        policy=rules.source,
         exit=rules["inconclusive"],
         names=(saved.baseline.name, candidate.name),
         saved=saved.name_and_time,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import InputError, UsageError
@@ -213,6 +213,19 @@ class Policy(Result):
     kind: ClassVar[str] = "policy"
     headline_text: ClassVar[str] = "{rule_count:n rule} of {source}"
     layout: ClassVar[Layout] = (_demands,)
+    WRITTEN: ClassVar[tuple[str, ...]] = (
+        "source",
+        "sha256",
+        "settings",
+        "lists",
+        "rules",
+        "experiment",
+        "ramp",
+        "budget",
+        "earlier",
+        "stages",
+    )
+    KEYS: ClassVar[Mapping[str, str]] = {"settings": "gate"}
 
     settings: Mapping[str, Any]
     rules: tuple[Rule, ...]
@@ -326,53 +339,8 @@ class Policy(Result):
         tags = [rule.slice.partition("=")[0] for rule in self.rules if rule.slice]
         return tuple(dict.fromkeys(tags))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **self.head(),
-            "source": self.source,
-            "sha256": self.sha256,
-            "gate": dict(self.settings),
-            "lists": dict(self.lists),
-            "rules": [
-                {name: getattr(rule, name) for name in _RULE_FIELDS} | dict(rule.values)
-                for rule in self.rules
-            ],
-            "experiment": dict(self.experiment),
-            "ramp": [dict(step) for step in self.ramp],
-            "budget": dict(self.budget),
-            "earlier": dict(self.earlier),
-            "stages": list(self.stages),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Read the output of ``to_dict``; files in the policy have no folder."""
-        rules = [
-            Rule(
-                **{name: rule[name] for name in _RULE_FIELDS},
-                values={name: rule_value for name, rule_value in rule.items() if name not in _RULE_FIELDS},
-            )
-            for rule in values["rules"]
-        ]
-        return cls(
-            values["gate"],
-            tuple(rules),
-            values["source"],
-            values["sha256"],
-            lists=values["lists"],
-            experiment=values.get("experiment", {}),
-            ramp=tuple(values.get("ramp", ())),
-            budget=values.get("budget", {}),
-            earlier=values.get("earlier", {}),
-            stages=tuple(values.get("stages", ())),
-        )
-
 
 _FILES = ("train", "items", "obvious", "earlier")
-_RULE_FIELDS = ("id", "kind", "tier", "slice")
-"""Fields of every rule, besides the values of its kind."""
-
 _NO_WORSE = """
 [[rules]]
 id = "{}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from rankgate.decisions.gating.rules import RULES
 
 if TYPE_CHECKING:
     from rankgate.core.declare import Parameter
-    from rankgate.core.value_types import Json, JsonObject
+    from rankgate.core.value_types import Json
     from rankgate.decisions.gating.rule import RuleKind
 
 
@@ -62,6 +62,8 @@ class PolicyKeys(Result):
     csv_table: ClassVar = "keys"
     headline_text: ClassVar[str] = "all keys of a policy"
     layout: ClassVar[Layout] = (_table_sections,)
+    WRITTEN: ClassVar[tuple[str, ...]] = ("schema",)
+    KEYS: ClassVar[Mapping[str, str]] = {"schema": ""}
 
     schema: Mapping[str, Any]
 
@@ -98,15 +100,6 @@ class PolicyKeys(Result):
             for name, key in table["properties"].items()
         ]
         return pl.DataFrame(rows, KEYS, orient="row")
-
-    def to_dict(self) -> dict[str, Any]:
-        """The schema, which may have further keys."""
-        return {**self.head(), **self.schema}
-
-    @classmethod
-    def from_dict(cls, values: JsonObject) -> Self:
-        """The keys that ``to_dict`` was called on."""
-        return cls({name: table for name, table in values.items() if name not in cls.head()})
 
 
 def policy_keys() -> PolicyKeys:

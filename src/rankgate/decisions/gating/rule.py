@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from rankgate.core.declare import Declared
 from rankgate.core.frozen import dataclass
@@ -125,6 +125,8 @@ class Rule:
         slice: ``tag=value``, the queries it looks at; None is all of them.
         values: its parameters, defaults filled in.
     """
+
+    KEYS: ClassVar[Mapping[str, str]] = {"values": ""}
 
     id: str
     kind: str

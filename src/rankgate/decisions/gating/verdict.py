@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import decode, encode
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import SIGNS, Entry
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
-from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.comparison.comparison import Comparison
 from rankgate.decisions.gating.rule import Outcome, Rule, Status
@@ -103,8 +101,13 @@ class RuleResult:
 
 
 _MEANS = ("metric", "n", "baseline", "candidate", "delta", "gain", "wins", "losses")
-_SAVED = ("name", "saved_at")
 _FIGURES = ("status", "n", "delta", "low", "high", "margin", "mde", "reason", "next")
+
+
+def _exit_word(values: Mapping[str, Any]) -> str:
+    """The verdict that an inconclusive one counts as, by the exit code."""
+    words = {0: "pass", 1: "fail", 3: "inconclusive"}
+    return words[values["exit_code"]] if values["verdict"] == "inconclusive" else "inconclusive"
 
 
 @dataclass(frozen=True)
@@ -140,13 +143,46 @@ class Verdict(Result):
     document_from: ClassVar[str] = "rankgate.decisions.gating.verdict_document:verdict_document"
     report_from: ClassVar[str] = "rankgate.decisions.gating.verdict_document:page_document"
     order: ClassVar[int] = 0
+    WRITTEN: ClassVar[tuple[str, ...]] = (
+        "verdict",
+        "status",
+        "names",
+        "convention",
+        "hashes",
+        "policy",
+        "rules",
+        "all_means",
+        "queries",
+        "states",
+        "notes",
+        "methods",
+        "level",
+        "looks",
+        "again",
+        "subset",
+        "saved",
+        "account",
+    )
+    KEYS: ClassVar[Mapping[str, str | tuple[str, ...]]] = {
+        "status": "exit_code",
+        "names": ("baseline", "candidate"),
+        "all_means": "means",
+        "compared": "means",
+        "lost": "queries",
+        "counted": "states",
+        "again": "flip_rate",
+        "saved": ("saved_baseline.name", "saved_baseline.saved_at"),
+    }
+    OPTIONAL: ClassVar[tuple[str, ...]] = ("subset", "saved", "account")
+    READ: ClassVar[Mapping[str, Any]] = {"exit": _exit_word}
+    notice_texts: ClassVar[NoticeTexts] = (NoticeText("verdict", "{row}", source="notes"),)
 
     verdict: Status
     rules: tuple[RuleResult, ...]
-    comparison: Comparison | None
-    hashes: Mapping[str, str | None]
-    convention: JsonObject
-    policy: str
+    comparison: Comparison | None = None
+    hashes: Mapping[str, str | None] = field(kw_only=True)
+    convention: JsonObject = field(kw_only=True)
+    policy: str = field(kw_only=True)
     looks: int = 0
     notes: tuple[str, ...] = ()
     exit: str = "inconclusive"
@@ -200,11 +236,6 @@ class Verdict(Result):
         raise TypeError("a verdict is not yes or no, it may be inconclusive; ask .passed.")
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Notices about the verdict as a whole."""
-        return tuple(Notice("verdict", text) for text in self.notes)
-
-    @property
     def status(self) -> int:
         """The exit code: 0 pass, 1 fail, 3 inconclusive unless the policy maps it."""
         return exit_code(self.verdict, self.exit)
@@ -243,59 +274,6 @@ class Verdict(Result):
         """Means, counts and differences by the metrics of rules, in their order."""
         ruled_metrics = {result.rule.get("metric") for result in self.rules}
         return [row for row in self.all_means if row["metric"] in ruled_metrics]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **self.head(),
-            "verdict": self.verdict,
-            "exit_code": self.status,
-            "baseline": self.names[0],
-            "candidate": self.names[1],
-            "convention": dict(self.convention),
-            "hashes": dict(self.hashes),
-            "policy": self.policy,
-            "rules": [result.to_dict() for result in self.rules],
-            "means": self.all_means,
-            "queries": self.queries,
-            "states": self.states,
-            "notes": list(self.notes),
-            "methods": list(self.methods),
-            "level": self.level,
-            "looks": self.looks,
-            "flip_rate": encode(self.again),
-            **({"subset": list(self.subset)} if self.subset else {}),
-            **({"saved_baseline": dict(zip(_SAVED, self.saved, strict=True))} if self.saved else {}),
-            **({"account": encode(self.account)} if self.account else {}),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """From ``to_dict``; the comparison is not part of it."""
-        exit_word = {0: "pass", 1: "fail", 3: "inconclusive"}[values["exit_code"]]
-        return cls(
-            verdict=values["verdict"],
-            rules=tuple(map(RuleResult.from_dict, values["rules"])),
-            comparison=None,
-            hashes=values["hashes"],
-            convention=values["convention"],
-            policy=values["policy"],
-            looks=values["looks"],
-            notes=tuple(values["notes"]),
-            methods=tuple(values.get("methods", ())),
-            level=values.get("level"),
-            exit=exit_word if values["verdict"] == "inconclusive" else "inconclusive",
-            names=(values["baseline"], values["candidate"]),
-            lost=tuple(values["queries"]),
-            again=FlipRate(**decode(FlipRate, flip_rate)) if (flip_rate := values.get("flip_rate")) else None,
-            counted=tuple(values.get("states", ())),
-            compared=tuple(values.get("means", ())),  # older results have no such field
-            subset=tuple(values.get("subset", ())),
-            saved=tuple(values.get("saved_baseline", {}).values()),
-            account=HoldoutBudget(**decode(HoldoutBudget, budget))
-            if (budget := values.get("account"))
-            else None,
-        )
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:
@@ -403,6 +381,34 @@ class GateCheck(Result):
         ),
         "policy: {policy}",
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "not-deterministic",
+            "the system is not deterministic: {changed:,} of {queries:,} queries do not have the same list "
+            "in all snapshots; give the gate several of them (--noise), and look for the cause: replicas, "
+            "ties, an index that changes",
+            "changed",
+        ),
+        NoticeText(
+            "deterministic",
+            "all snapshots have the same lists: no verdict can flip by the system itself",
+            lambda check: not check.changed,
+        ),
+        NoticeText(
+            "margin-below-noise",
+            "{metric}: the margin {margin:g} is below the noise {noise:.4f} of the same system; raise the "
+            "margin",
+            source="metrics",
+            subject="{metric}",
+            rows=pl.col("margin") < pl.col("noise"),
+        ),
+        NoticeText(
+            "few-snapshots",
+            "{runs:n snapshot has/snapshots have} only {independent:n independent pair}; "
+            f"{_FEW_SNAPSHOTS} or more narrow the intervals",
+            lambda check: check.changed and len(check.runs) < _FEW_SNAPSHOTS,
+        ),
+    )
 
     runs: tuple[str, ...]
     policy: str
@@ -461,44 +467,3 @@ class GateCheck(Result):
     def independent(self) -> int:
         """Pairs that have no snapshot in common, which intervals count."""
         return len(self.runs) // 2
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Notices about a system that is not deterministic, and about margins below its noise."""
-        notices = []
-        if self.changed:
-            notices.append(
-                Notice(
-                    "not-deterministic",
-                    f"the system is not deterministic: {self.changed:,} of {self.queries:,} queries do not "
-                    "have the same list in all snapshots; give the gate several of them (--noise), and look "
-                    "for the cause: replicas, ties, an index that changes",
-                )
-            )
-        else:
-            notices.append(
-                Notice(
-                    "deterministic",
-                    "all snapshots have the same lists: no verdict can flip by the system itself",
-                )
-            )
-        notices += [
-            Notice(
-                "margin-below-noise",
-                f"{row['metric']}: the margin {row['margin']:g} is below the noise {row['noise']:.4f} of the "
-                f"same system; raise the margin",
-                row["metric"],
-            )
-            for row in self.metrics.drop_nulls("margin").iter_rows(named=True)
-            if row["margin"] < row["noise"]
-        ]
-        if self.changed and len(self.runs) < _FEW_SNAPSHOTS:
-            notices.append(
-                Notice(
-                    "few-snapshots",
-                    f"{count_noun(len(self.runs), 'snapshot has', 'snapshots have')} only "
-                    f"{count_noun(self.independent, 'independent pair')}; {_FEW_SNAPSHOTS} or more narrow "
-                    f"the intervals",
-                )
-            )
-        return tuple(notices)

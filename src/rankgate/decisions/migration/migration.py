@@ -8,7 +8,7 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import ChartView, HeatMap
 from rankgate.core.present.columns import Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
@@ -116,6 +116,24 @@ class Migration(Result):
             "documents that are judged or in either list."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        "input_notices",
+        NoticeText(
+            "doubled-documents",
+            "{new}: {doubled:n row} repeat a document of their query; only the first counts",
+            "doubled",
+            subject="{new}",
+        ),
+        NoticeText(
+            "another-scale",
+            "scores are on another scale: {shares[0]:.0%} of the old documents and {shares[1]:.0%} of the "
+            "new ones reach the old median score at the last rank; set every threshold again",
+            lambda result: (
+                len(result.shares) > 1 and abs(result.shares[1] - result.shares[0]) > _ANOTHER_SCALE
+            ),
+            subject="{new}",
+        ),
+    )
 
     old: str
     new: str
@@ -202,20 +220,9 @@ class Migration(Result):
         return sentence
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Remarks on the runs, doubled documents, and scores on another scale."""
-        notices = list(self.input_notices)
-        if self.doubled:
-            text = f"{self.new}: {count_noun(self.doubled, 'row')} repeat a document of their query"
-            notices.append(Notice("doubled-documents", f"{text}; only the first counts", self.new))
-        shares = self.scores["above"].drop_nulls().to_list()
-        if len(shares) > 1 and abs(shares[1] - shares[0]) > _ANOTHER_SCALE:
-            text = (
-                f"scores are on another scale: {shares[0]:.0%} of the old documents and {shares[1]:.0%} of "
-                "the new ones reach the old median score at the last rank; set every threshold again"
-            )
-            notices.append(Notice("another-scale", text, self.new))
-        return tuple(notices)
+    def shares(self) -> list[float]:
+        """The shares of the old and the new documents above the old median score."""
+        return self.scores["above"].drop_nulls().to_list()
 
 
 _ANOTHER_SCALE = 0.2

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_style import INK, LINE
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Reference
 from rankgate.core.present.columns import Column, Columns
@@ -233,6 +233,7 @@ class Pipeline(Result):
             "latency",
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (NoticeText("stages", "{row}", source="warnings"),)
 
     stage_inputs: tuple[StageInput, ...]
     qrels: str
@@ -273,11 +274,6 @@ class Pipeline(Result):
     def kinds(self) -> tuple[str, ...]:
         """The kind of each stage: ``retrieves``, ``approximates`` or ``reranks``."""
         return tuple(stage.kind for stage in self.stage_inputs)
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about figures."""
-        return tuple(Notice("stages", text) for text in self.warnings)
 
     @property
     def inputs(self) -> tuple[tuple[str, str, str], ...]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.present.document_model import Points
@@ -312,6 +312,16 @@ class TableAudit(Result):
             "differences have a standard deviation of {sd:g}; usual ones are larger."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = tuple(
+        NoticeText(
+            code,
+            "{system}: {column} {printed}: {why}",
+            source="cells",
+            subject="{system}",
+            rows=pl.col("status") == status,
+        )
+        for status, code in ((IMPOSSIBLE, "impossible-mean"), (UNREAD, "unread-cell"))
+    )
 
     table: str
     verdict: str
@@ -354,16 +364,3 @@ class TableAudit(Result):
         else:
             checked = "Every number is possible."
         return f"{checked} {_LEAD[self.verdict]}".strip()
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Impossible numbers, and cells that could not be read."""
-        codes = {IMPOSSIBLE: "impossible-mean", UNREAD: "unread-cell"}
-        return tuple(
-            Notice(
-                codes[row["status"]],
-                f"{row['system']}: {row['column']} {row['printed']}: {row['why']}",
-                row["system"],
-            )
-            for row in self.cells.filter(pl.col("status").is_in(list(codes))).iter_rows(named=True)
-        )

@@ -13,7 +13,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_style import SHARES, SIGNED
 from rankgate.core.present.charts.chart_views import Axis, ChartView, HeatMap, Panel, Rows
 from rankgate.core.present.columns import Column, Columns
@@ -186,6 +186,18 @@ class RankSimilarity(Result):
             "change. tau, tau-b, tau-AP and Spearman are over documents that both rankings have."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        "input_notices",
+        *(
+            NoticeText(
+                "missing-queries",
+                f"{{only_{side}:n query}} only in {{{side}}} {{only_{side}:v is/are}} left out",
+                f"only_{side}",
+                subject=f"{{{side}}}",
+            )
+            for side in ("first", "second")
+        ),
+    )
 
     first: str
     second: str
@@ -225,20 +237,6 @@ class RankSimilarity(Result):
     def tie_rule(self) -> str:
         """How rank-biased overlap treats equal scores."""
         return _TIES[self.ties]
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Cautions of runs, and queries that only one run has."""
-        missing_notices = tuple(
-            Notice(
-                "missing-queries",
-                f"{count_noun(count, 'query')} only in {name} {'is' if count == 1 else 'are'} left out",
-                name,
-            )
-            for name, count in ((self.first, self.only_first), (self.second, self.only_second))
-            if count
-        )
-        return (*self.input_notices, *missing_notices)
 
 
 def _matrix_cells(result: RankSimilarities) -> Rows:

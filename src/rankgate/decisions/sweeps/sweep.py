@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Chart, Table
 from rankgate.core.present.layout import NOTICES, Layout, Texts, View
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # the codec reads the types of fields when it restores a result
 
 _CHARTS = "rankgate.decisions.sweeps.sweep_charts"
+_RARE_QUERIES = 100  # with fewer queries, losses of .7 in 5 % of the queries are often missed
 _SHOWN = 3  # problems that a notice names
 _LEFT_OUT = (
     ("failed", "failed", "; the same command goes on"),
@@ -214,6 +215,63 @@ class Sweep(Result):
         NOTICES,
         "{method}",
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        "input_notices",
+        *(
+            NoticeText(
+                f"{state.replace('_', '-')}-points",
+                f"{{left_out_points[{state}]:,}} of {{points:n point}} {verb} and are not compared "
+                f"({{problems[{state}]}}){more}",
+                f"left_out_points[{state}]",
+            )
+            for state, verb, more in _LEFT_OUT
+        ),
+        NoticeText(
+            "no-baseline",
+            "the baseline has no figures, so nothing can be compared with it",
+            lambda sweep: sweep.baseline.state != "ok",
+        ),
+        NoticeText(
+            "adaptive-search",
+            "points were proposed by their values on all queries, and only the choice among them is held "
+            "out: the held-out gain may still be a little too high",
+            lambda sweep: sweep.search != "grid",
+        ),
+        NoticeText(
+            "few-queries",
+            "{queries:n query is/queries are} few: intervals are wide, and skewed values may make them too "
+            "short",
+            lambda sweep: sweep.choice is not None and sweep.queries < 50,
+        ),
+        NoticeText(
+            "rare-losses",
+            "losses that fewer than about {rare_share:.0%} of the queries have may be missing among these "
+            "{queries}: where all points lose much in few queries, intervals of the gain cover less often "
+            "than they state",
+            lambda sweep: sweep.choice is not None and sweep.queries < _RARE_QUERIES,
+        ),
+        NoticeText(
+            "queries-not-asked", "{left_out:n judged query was/judged queries were} not asked", "left_out"
+        ),
+        NoticeText(
+            "not-timed-in-turn",
+            "points could not be timed in turn ({not_timed}): their latencies are from different times, so "
+            "there is no front",
+            "not_timed",
+        ),
+        NoticeText(
+            "missing-values",
+            "{substituted:n query has/queries have} no value at some points and {substituted:v is/are} left "
+            "out",
+            lambda sweep: sweep.substituted and sweep.metric in sweep.lower,
+        ),
+        NoticeText(
+            "missing-values",
+            "{substituted:n query has/queries have} no value at some points and {substituted:v counts/count} "
+            "0 there",
+            lambda sweep: sweep.substituted and sweep.metric not in sweep.lower,
+        ),
+    )
 
     name: str
     target: str
@@ -281,9 +339,30 @@ class Sweep(Result):
         return all(point.state in ("ok", "empty") for point in self.points)
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Cautions of runs, points without figures, and the basis of the gain."""
-        return (*self.input_notices, *_notices(self))
+    def left_out_points(self) -> Mapping[str, int]:
+        """The number of points in each state in which they have no figures."""
+        return {state: sum(point.state == state for point in self.points) for state, *_ in _LEFT_OUT}
+
+    @property
+    def problems(self) -> Mapping[str, str]:
+        """The first problems of points in each of these states."""
+        texts = {
+            state: [
+                f"{point_text(point.parameters)}: {point.problem}"
+                for point in self.points
+                if point.state == state
+            ]
+            for state, *_ in _LEFT_OUT
+        }
+        return {
+            state: "; ".join([*problems[:_SHOWN], *(["…"] if len(problems) > _SHOWN else [])])
+            for state, problems in texts.items()
+        }
+
+    @property
+    def rare_share(self) -> float:
+        """The share of queries whose losses may be missing in a sample (the rule of three)."""
+        return 3 / self.queries
 
     @property
     def gain_sentence(self) -> str:
@@ -390,83 +469,3 @@ def _row(point: SweepPoint, result: Sweep) -> dict[str, Json]:
     for name in ("p50", "p90", "p95", "p99"):
         row |= {name: point.latency.get(name), f"{name}.at_most": point.latency_bounds(name)[1]}
     return row | {f"{result.quantile}.low": point.latency_low, f"{result.quantile}.high": point.latency_high}
-
-
-def _notices(result: Sweep) -> list[Notice]:
-    notices = []
-    for state, verb, more in _LEFT_OUT:
-        points = [point for point in result.points if point.state == state]
-        if points:
-            first = "; ".join(f"{point_text(point.parameters)}: {point.problem}" for point in points[:_SHOWN])
-            notices.append(
-                Notice(
-                    f"{state.replace('_', '-')}-points",
-                    f"{len(points):,} of {count_noun(len(result.points), 'point')} {verb} and are not "
-                    f"compared ({first}{'; …' if len(points) > _SHOWN else ''}){more}",
-                )
-            )
-    return [*notices, *_cautions(result)]
-
-
-_RARE_QUERIES = 100  # with fewer queries, losses of .7 in 5 % of the queries are often missed
-
-
-def _cautions(result: Sweep) -> list[Notice]:
-    """Notices about the basis of the choice."""
-    notices = []
-    if result.baseline.state != "ok":
-        notices.append(
-            Notice("no-baseline", "the baseline has no figures, so nothing can be compared with it")
-        )
-    if result.search != "grid":
-        notices.append(
-            Notice(
-                "adaptive-search",
-                "points were proposed by their values on all queries, and only the choice among them is held "
-                "out: the held-out gain may still be a little too high",
-            )
-        )
-    if result.choice is not None and result.queries < 50:
-        notices.append(
-            Notice(
-                "few-queries",
-                f"{count_noun(result.queries, 'query is', 'queries are')} few: intervals are wide, and "
-                "skewed values may make them too short",
-            )
-        )
-    if result.choice is not None and result.queries < _RARE_QUERIES:
-        notices.append(
-            Notice(
-                "rare-losses",
-                f"losses that fewer than about {3 / result.queries:.0%} of the queries have may be missing "
-                f"among these {result.queries}: where all points lose much in few queries, intervals of the "
-                "gain cover less often than they state",
-            )
-        )
-    if result.left_out:
-        notices.append(
-            Notice(
-                "queries-not-asked",
-                f"{count_noun(result.left_out, 'judged query was', 'judged queries were')} not asked",
-            )
-        )
-    if result.not_timed:
-        notices.append(
-            Notice(
-                "not-timed-in-turn",
-                f"points could not be timed in turn ({result.not_timed}): their latencies are from different "
-                "times, so there is no front",
-            )
-        )
-    if result.substituted:
-        lower = result.metric in result.lower
-        verbs = ("is", "counts") if result.substituted == 1 else ("are", "count")
-        treatment = f"{verbs[0]} left out" if lower else f"{verbs[1]} 0 there"
-        notices.append(
-            Notice(
-                "missing-values",
-                f"{count_noun(result.substituted, 'query has', 'queries have')} no value at some points and "
-                f"{treatment}",
-            )
-        )
-    return notices

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from rankgate.decisions.sweeps.sweep import Sweep, SweepPoint
 from rankgate.decisions.sweeps.sweep_plan import read_plan
 from rankgate.decisions.sweeps.swept_budget import charge_sweep
 from rankgate.engines.requests.secrets import plain_text_secrets
-from rankgate.engines.snapshots.snapshot import plain_secret_notices
+from rankgate.engines.snapshots.snapshot import PLAIN_SECRETS
 
 if TYPE_CHECKING:
     from rankgate.core.arrays import Floats
@@ -275,8 +276,12 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
             budget_notice,
             *_input_notices(measured),
             *_cluster_notices(table, metric),
-            *plain_secret_notices(
-                [*dict(plain_text_secrets(plan.setup.engine, *plan.setup.steps, *plan.setup.undo))]
+            *PLAIN_SECRETS.notices(
+                SimpleNamespace(
+                    plain_secrets=[
+                        *dict(plain_text_secrets(plan.setup.engine, *plan.setup.steps, *plan.setup.undo))
+                    ]
+                )
             ),
         ),
     )

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
@@ -152,6 +152,23 @@ class TotalError(Result):
             "some queries."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        "input_notices",
+        NoticeText(
+            "few-levels",
+            "{facets_of_two}: two levels show little about other levels; where they add much error, the "
+            "interval is wide enough for that",
+            "facets_of_two",
+        ),
+        NoticeText(
+            "left-out",
+            "{left_out:n query} without a value in some repetition {left_out:v is/are} left out",
+            "left_out",
+        ),
+        NoticeText(
+            "holes-not-counted", "unjudged documents are not counted for {without_holes}", "without_holes"
+        ),
+    )
 
     baseline: str
     candidate: str
@@ -171,26 +188,9 @@ class TotalError(Result):
         return ", ".join(f"{levels:,} {name}" for name, levels in self.facets.items())
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Cautions of runs, facets of two levels, queries and documents that are not counted."""
-        few = [name for name, levels in self.facets.items() if levels == 2]
-        notices = []
-        if few:
-            text = (
-                f"{', '.join(few)}: two levels show little about other levels; where they add much error, "
-                "the interval is wide enough for that"
-            )
-            notices.append(Notice("few-levels", text))
-        if self.left_out:
-            text = (
-                f"{count_noun(self.left_out, 'query')} without a value in some repetition "
-                f"{'is' if self.left_out == 1 else 'are'} left out"
-            )
-            notices.append(Notice("left-out", text))
-        if self.without_holes:
-            text = f"unjudged documents are not counted for {', '.join(self.without_holes)}"
-            notices.append(Notice("holes-not-counted", text))
-        return (*self.input_notices, *notices)
+    def facets_of_two(self) -> list[str]:
+        """The facets of two levels."""
+        return [name for name, levels in self.facets.items() if levels == 2]
 
 
 QUERIES, SNAPSHOTS = "queries", "snapshots"

@@ -6,18 +6,18 @@ The result of ``snapshot`` is an engine's results for every query, as a run. The
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
 from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, View, fill
-from rankgate.core.present.number_formats import UNDEFINED, count_noun
+from rankgate.core.present.number_formats import UNDEFINED
 from rankgate.data import Run
 from rankgate.data.query_latencies import (
     SHARES_TO_LARGEST,
@@ -129,6 +129,75 @@ class Lists:
     partial_reason: str = ""
     refused: int = 0
 
+    @property
+    def order_of_ties(self) -> str:
+        """The order of documents with equal scores, and how to have another one."""
+        if self.as_served:
+            return (
+                'are scored in the order of the answers; scores = "engine" leaves their scores equal, and '
+                "conventions order them"
+            )
+        return 'tools order these by id; scores = "served" keeps the engine\'s order'
+
+    @property
+    def shared_count(self) -> int:
+        """The number of documents that came again from another index."""
+        return sum(self.shared.values())
+
+    @property
+    def shared_pairs(self) -> list[str]:
+        """The number of such documents by the names of both indexes."""
+        return [f"{count:,} of {names}" for names, count in self.shared.items()]
+
+    @property
+    def repeated_in_index(self) -> int:
+        """The number of documents that appear again in one answer of an index."""
+        return self.repeated - self.shared_count
+
+
+PLAIN_SECRETS = NoticeText(
+    "secret-in-settings",
+    "the file of the engine holds secrets as plain text ({plain_secrets}); write the name of an environment "
+    "variable as ${{NAME}}",
+    "plain_secrets",
+)
+"""The notice about settings that hold a secret as plain text."""
+
+INCOMPLETE_LISTS: NoticeTexts = (
+    PLAIN_SECRETS,
+    NoticeText(
+        "cut-lists",
+        "{lists.cut:n query has/queries have} {lists.longest:n document} or fewer, though more match and "
+        "{depth:,} were requested: metrics that look deeper are too low; check the size of the request, and "
+        "the server's limit",
+        "lists.cut",
+    ),
+    NoticeText(
+        "partial-answers",
+        "{lists.partial:n answer may/answers may} lack documents ({lists.partial_reason})",
+        "lists.partial",
+    ),
+    NoticeText(
+        "shared-ids",
+        "{lists.shared_count:n document was/documents were} left out, as two indices have the same id "
+        "({lists.shared_pairs}); set id to a field that is different in each",
+        "lists.shared_count",
+    ),
+    NoticeText(
+        "repeated-documents",
+        "{lists.repeated_in_index:n document appears/documents appear} again in one answer; the first "
+        "position counts",
+        "lists.repeated_in_index",
+    ),
+    NoticeText(
+        "unusable-ids",
+        "{lists.unusable:n document was/documents were} left out, as {lists.unusable:v it has/they have} no "
+        "id that a file can hold (such as {lists.unusable_example})",
+        "lists.unusable",
+    ),
+)
+"""Notices about secrets in settings, and about missing parts of lists, which metric values do not show."""
+
 
 @dataclass(frozen=True)
 class Snapshot(Result):
@@ -190,6 +259,45 @@ class Snapshot(Result):
         Sentence("Written to {output}.", "output"),
     )
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"queries": SNAPSHOT_QUERIES}
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "unfinished-snapshot",
+            "unfinished: {states[not_run]:,} of {queries:n query} {states[not_run]:v was/were} not asked "
+            "({stop_reason}); run the same command again to continue",
+            lambda snapshot: not snapshot.finished,
+        ),
+        NoticeText(
+            "index-changed",
+            "the engine or its index changed during the snapshot ({changed:; }), so that queries were not "
+            "all asked of the same index",
+            "changed",
+        ),
+        NoticeText(
+            "failed-queries",
+            "{states[failed]:n query} failed, most often: {first_error}; {failure_advice}",
+            "states[failed]",
+        ),
+        NoticeText(
+            "retried-queries",
+            "{retried[count]:n query was/queries were} sent again ({retried[share]:.1%} of all); latencies "
+            "count from {retried[begin]}",
+            "retried[count]",
+        ),
+        NoticeText(
+            "scores-not-in-order",
+            "in {lists.unordered:n query} the scores do not fall from rank to rank, so that a tool that "
+            'sorts by score sees another ranking; scores = "rank" keeps the engine\'s order',
+            lambda snapshot: snapshot.lists.unordered and not snapshot.lists.by_rank,
+        ),
+        NoticeText(
+            "tied-scores",
+            "{lists.tied:,} of {lists.documents:,} documents have the same score as another one of their "
+            "list, and {lists.order_of_ties}",
+            lambda snapshot: snapshot.lists.tied and not snapshot.lists.by_rank,
+        ),
+        NoticeText("lost-in-format", "the format of {output} cannot hold {row}; try .csv", source="lost"),
+        *INCOMPLETE_LISTS,
+    )
 
     engine: str
     engine_kind: str
@@ -265,141 +373,34 @@ class Snapshot(Result):
         return {f"parameter {name}": str(value) for name, value in self.parameters.items()}
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Notices for a reader of the run."""
-        return tuple(_notices(self))
+    def stop_reason(self) -> str:
+        """The reason why queries were not asked."""
+        return self.problem or "interrupted"
+
+    @property
+    def first_error(self) -> str:
+        """The most frequent error of failed queries."""
+        errors = self.queries.filter(pl.col("state") == "failed")["error"]
+        return str(errors.value_counts(sort=True)["error"][0])
+
+    @property
+    def failure_advice(self) -> str:
+        """The advice on failed queries; a refused query will be refused again."""
+        if self.lists.refused == self.states["failed"]:
+            return "they were refused, and --again helps only after the cause is fixed"
+        return "--again sends them again"
+
+    @property
+    def retried(self) -> Mapping[str, object]:
+        """The count and the share of queries that were sent again, and where their latencies begin."""
+        count = int((self.queries["attempts"] > 1).sum())
+        begin = "their arrival" if self.latency_from == "arrival" else "the first send"
+        return {"count": count, "share": count / max(len(self.queries), 1), "begin": begin}
 
     @property
     def cautions(self) -> dict[str, str]:
         """The notices that every result of the run's scores also has, by code."""
         return {notice.code: notice.text for notice in self.notices if notice.code in _RUN_CAUTIONS}
-
-
-def _notices(result: Snapshot) -> list[Notice]:
-    states, lists, notices = result.states, result.lists, []
-    if not result.finished:
-        skipped = states["not_run"]
-        notices.append(
-            Notice(
-                "unfinished-snapshot",
-                f"unfinished: {skipped:,} of {count_noun(len(result.queries), 'query')} "
-                f"{'was' if skipped == 1 else 'were'} not asked "
-                f"({result.problem or 'interrupted'}); run the same command again to continue",
-            )
-        )
-    if result.changed:
-        notices.append(
-            Notice(
-                "index-changed",
-                "the engine or its index changed during the snapshot "
-                f"({'; '.join(result.changed)}), so that queries were not all asked of the same index",
-            )
-        )
-    if states["failed"]:
-        errors = result.queries.filter(pl.col("state") == "failed")["error"]
-        first = errors.value_counts(sort=True)["error"][0]
-        notices.append(
-            Notice(
-                "failed-queries",
-                f"{count_noun(states['failed'], 'query')} failed, most often: "
-                f"{first}{_failure_advice(result)}",
-            )
-        )
-    if resent := int((result.queries["attempts"] > 1).sum()):
-        notices.append(
-            Notice(
-                "retried-queries",
-                f"{count_noun(resent, 'query was', 'queries were')} sent again "
-                f"({resent / max(len(result.queries), 1):.1%} of all); latencies count from "
-                f"{'their arrival' if result.latency_from == 'arrival' else 'the first send'}",
-            )
-        )
-    if lists.unordered and not lists.by_rank:
-        notices.append(
-            Notice(
-                "scores-not-in-order",
-                f"in {count_noun(lists.unordered, 'query')} the scores do not fall from rank to rank, so "
-                'that a tool that sorts by score sees another ranking; scores = "rank" keeps the '
-                "engine's order",
-            )
-        )
-    if lists.tied and not lists.by_rank:
-        order = (
-            'are scored in the order of the answers; scores = "engine" leaves their scores equal, and '
-            "conventions order them"
-            if lists.as_served
-            else 'tools order these by id; scores = "served" keeps the engine\'s order'
-        )
-        notices.append(
-            Notice(
-                "tied-scores",
-                f"{lists.tied:,} of {lists.documents:,} documents have the same score as another one of "
-                f"their list, and {order}",
-            )
-        )
-    notices += [
-        Notice("lost-in-format", f"the format of {result.output} cannot hold {lost_part}; try .csv")
-        for lost_part in result.lost
-    ]
-    notices += plain_secret_notices(result.plain_secrets)
-    return [*notices, *incomplete_notices(result.lists, result.depth)]
-
-
-def _failure_advice(result: Snapshot) -> str:
-    """The advice on failed queries; a refused query will be refused again."""
-    failed_count, refused_count = result.states["failed"], result.lists.refused
-    if refused_count == failed_count:
-        return "; they were refused, and --again helps only after the cause is fixed"
-    return "; --again sends them again"
-
-
-def plain_secret_notices(names: Sequence[str]) -> Iterator[Notice]:
-    """A notice about settings that hold a secret as plain text."""
-    if names:
-        yield Notice(
-            "secret-in-settings",
-            f"the file of the engine holds secrets as plain text ({', '.join(names)}); write the name of an "
-            "environment variable as ${NAME}",
-        )
-
-
-def incomplete_notices(lists: Lists, depth: int) -> Iterator[Notice]:
-    """Notices about missing parts of lists, which metric values do not show."""
-    if lists.cut:
-        yield Notice(
-            "cut-lists",
-            f"{count_noun(lists.cut, 'query has', 'queries have')} "
-            f"{count_noun(lists.longest, 'document')} or fewer, though more match and {depth:,} were "
-            "requested: metrics that look deeper are too low; check the size of the request, and the "
-            "server's limit",
-        )
-    if lists.partial:
-        yield Notice(
-            "partial-answers",
-            f"{count_noun(lists.partial, 'answer may', 'answers may')} lack documents "
-            f"({lists.partial_reason})",
-        )
-    shared_count = sum(lists.shared.values())
-    if shared_count:
-        pairs = ", ".join(f"{count:,} of {names}" for names, count in lists.shared.items())
-        yield Notice(
-            "shared-ids",
-            f"{count_noun(shared_count, 'document was', 'documents were')} left out, as two indices have the "
-            f"same id ({pairs}); set id to a field that is different in each",
-        )
-    if repeated := lists.repeated - shared_count:
-        yield Notice(
-            "repeated-documents",
-            f"{count_noun(repeated, 'document appears', 'documents appear')} again in one answer; the first "
-            "position counts",
-        )
-    if lists.unusable:
-        yield Notice(
-            "unusable-ids",
-            f"{count_noun(lists.unusable, 'document was', 'documents were')} left out, as "
-            f"{'it has' if lists.unusable == 1 else 'they have'} no id that a file can hold (such as "
-            f"{lists.unusable_example})",
-        )
 
 
 LATENCY = Columns(
@@ -477,6 +478,21 @@ class EngineComparison(Result):
         Sentence("Written to {outputs}.", "outputs"),
     )
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {"latency": LATENCY, "queries": COMPARED_QUERIES}
+    notice_texts: ClassVar[NoticeTexts] = (
+        "engine_notices",
+        NoticeText(
+            "unpaired-queries",
+            "latencies are those of the {pairs:,} of {queries:n query} that both engines got",
+            lambda comparison: comparison.pairs < len(comparison.queries),
+        ),
+        NoticeText(
+            "censored-latencies",
+            "{censored:n query} failed with one of the engines or both: the time until a query was given up "
+            "is a lower bound of its latency, so that statistics and differences are bounds too where it "
+            "decides them",
+            "censored",
+        ),
+    )
 
     baseline: Snapshot
     candidate: Snapshot
@@ -509,31 +525,13 @@ class EngineComparison(Result):
         )
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Notices about each engine, and about unpaired queries."""
-        notices = [
+    def engine_notices(self) -> list[Notice]:
+        """The notices of both engines with their names."""
+        return [
             replace(notice, text=f"{name}: {notice.text}", subject=name)
             for name, snapshot in zip(self.names, self._snapshots, strict=True)
             for notice in snapshot.notices
         ]
-        if self.pairs < len(self.queries):
-            notices.append(
-                Notice(
-                    "unpaired-queries",
-                    f"latencies are those of the {self.pairs:,} of "
-                    f"{count_noun(len(self.queries), 'query')} that both engines got",
-                )
-            )
-        if self.censored:
-            notices.append(
-                Notice(
-                    "censored-latencies",
-                    f"{count_noun(self.censored, 'query')} failed with one of the engines or both: the time "
-                    "until a query was given up is a lower bound of its latency, so that statistics and "
-                    "differences are bounds too where it decides them",
-                )
-            )
-        return tuple(notices)
 
     @property
     def median_text(self) -> str:

@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 
 from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import Layout, View
 from rankgate.decisions.gating.policy import Policy, find_policy, read
@@ -76,6 +76,9 @@ class DoctorReport(Result):
             prose=True,
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("doctor", "{row.words}", source="wrong", subject="{row.name}"),
+    )
 
     findings: tuple[DoctorFinding, ...]
 
@@ -95,11 +98,6 @@ class DoctorReport(Result):
     def wrong(self) -> tuple[DoctorFinding, ...]:
         """The findings about parts that exist and fail."""
         return tuple(finding for finding in self.findings if finding.status == "wrong")
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about parts that exist and fail."""
-        return tuple(Notice("doctor", finding.words, finding.name) for finding in self.wrong)
 
 
 _PURPOSES = {

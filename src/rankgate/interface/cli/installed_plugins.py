@@ -22,7 +22,7 @@ from rankgate.core.declare.registries import (
     plugin_origins,
 )
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import NOTICES, Layout, View
 from rankgate.core.present.number_formats import count_noun
@@ -76,6 +76,9 @@ class InstalledPlugins(Result):
             prose=True,
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("invalid-plugin", "{row.problem}", source="plugins", subject="{row.plugin}"),
+    )
 
     api_version: int
     plugins: tuple[PluginDetails, ...]
@@ -94,15 +97,6 @@ class InstalledPlugins(Result):
             for plugin in self.plugins
         ]
         return PlainRows(tuple(field.name for field in fields(PluginDetails)), rows)
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Plug-ins that do not work."""
-        return tuple(
-            Notice("invalid-plugin", plugin.problem, plugin.plugin)
-            for plugin in self.plugins
-            if plugin.problem
-        )
 
 
 def plugins() -> InstalledPlugins:

@@ -12,7 +12,7 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Rows
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Columns
@@ -216,6 +216,9 @@ class JudgeAdmission(Result):
             "Intervals leave out one query at a time, as grades of one query resemble each other."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("stray-grade", "{row}", source="cautions", subject="{judge[0]}"),
+    )
 
     people: InputHash
     judge: InputHash
@@ -260,11 +263,6 @@ class JudgeAdmission(Result):
         """The answers by people's grade; no rows if the judge answered every pair."""
         answers = self.answers
         return answers.grades if answers.answered < answers.asked else answers.grades.clear()
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings to read before using the verdict."""
-        return tuple(Notice("stray-grade", text, self.judge[0]) for text in self.cautions)
 
     def csv_rows(self) -> PlainRows:
         """The requirements."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_style import SIGNED
 from rankgate.core.present.charts.chart_views import Axis, ChartView, HeatMap, Mark, Panel, interval
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View
@@ -235,16 +235,14 @@ class RaterAgreement(Result):
             "resemble each other. They are not over raters and do not apply to other raters."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        "effect.notices",
+        NoticeText("{row.kind}", "{row.what}", source="alarms", subject="{row.who}"),
+    )
 
     found: Agreements
     alarms: tuple[Alarm, ...]
     effect: RaterResampling | None = None
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """The cautions of runs, and the alarms, for programs."""
-        alarms = tuple(Notice(alarm.kind, alarm.what, alarm.who) for alarm in self.alarms)
-        return (*(self.effect.notices if self.effect else ()), *alarms)
 
     @property
     def summary(self) -> str:

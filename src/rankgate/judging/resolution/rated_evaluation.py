@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
@@ -23,7 +23,7 @@ from rankgate.judging.grade_transformers import TRANSFORMERS
 from rankgate.judging.resolution.resolution import resolve_ratings
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.evaluation.metric_selection import find_ranking_metrics
-from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.evaluation.scores import Scores  # noqa: TC001 - read by its type
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.presets import chosen_convention
 
@@ -46,6 +46,9 @@ class RatedPart:
         counts: pairs and ties, as those of `ResolvedJudgments`; empty in results of earlier versions.
     """
 
+    WRITTEN: ClassVar[tuple[str, ...]] = ("made_by", "scale", "counts", "changes", "evaluation")
+    KEYS: ClassVar[Mapping[str, str]] = {"changes": "change", "evaluation": ""}
+
     scale: str | None
     made_by: Mapping[str, Any]
     evaluation: Scores
@@ -65,21 +68,6 @@ class RatedPart:
             for label in self.evaluation.metrics
         ]
 
-    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            "made_by": dict(self.made_by),
-            "scale": self.scale,
-            "counts": dict(self.counts),
-            "change": self.changes,
-            **self.evaluation.to_dict(per_query=per_query),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Create the part from the values of ``to_dict``."""
-        return cls(values["scale"], values["made_by"], Scores.from_dict(values), values.get("counts", {}))
-
 
 @dataclass(frozen=True)
 class RatedEvaluation(Result):
@@ -93,6 +81,7 @@ class RatedEvaluation(Result):
     label: ClassVar[str] = "Values by the ratings of single raters"
     document_from: ClassVar[str] = "rankgate.judging.resolution.rated_document:rated_document"
     order: ClassVar[int] = 10
+    PARTS: ClassVar[Mapping[str, tuple[str, bool]]] = {"values": ("per_query", False)}
 
     parts: tuple[RatedPart, ...]
 
@@ -100,18 +89,6 @@ class RatedEvaluation(Result):
     def notices(self) -> tuple[Notice, ...]:
         """The warnings of all parts."""
         return tuple(notice for rated_part in self.parts for notice in rated_part.evaluation.notices)
-
-    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {
-            **self.head(),
-            "parts": [rated_part.to_dict(per_query=per_query) for rated_part in self.parts],
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Create the result from the values of ``to_dict``."""
-        return cls(tuple(RatedPart.from_dict(fields) for fields in values["parts"]))
 
 
 def percent_change(value: float, baseline: float) -> int | None:

@@ -6,7 +6,7 @@ A rule combines several ratings into one grade. The result has the judgments, wh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -14,8 +14,8 @@ import polars as pl
 from rankgate.core.declare import Declared, Parameter, Range, Registry, parameters_of
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import encode, frame
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.codec import frame
 from rankgate.core.present.column_texts import column_texts
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
@@ -288,6 +288,14 @@ _MAX_EXAMPLES = 5
 _MAX_ROWS = 1000  # files have all of them
 
 
+def _read_judgments(values: Mapping[str, Any]) -> Qrels | None:
+    """The judgments of a saved result; None if no pair was resolved."""
+    if not values["judgments"]:
+        return None
+    name, table = values["ratings"], frame(values["judgments"], _JUDGED)
+    return Qrels(table, name, None, (), values["made_by"], RowLocation(name))
+
+
 @dataclass(frozen=True)
 class ResolvedJudgments(Result):
     """Judgments made of ratings: at most one grade per query and document, by a stated rule.
@@ -314,6 +322,30 @@ class ResolvedJudgments(Result):
         Lines("unused"),
         NOTICES,
         View("unresolved", "pairs without a judgment", keys=2, first=_MAX_ROWS, folded=True),
+    )
+    WRITTEN: ClassVar[tuple[str, ...]] = (
+        "name",
+        "made_by",
+        "counts",
+        "cautions",
+        "judged_pairs",
+        "unresolved",
+    )
+    KEYS: ClassVar[Mapping[str, str]] = {"name": "ratings", "judged_pairs": "judgments"}
+    READ: ClassVar[Mapping[str, Any]] = {"qrels": _read_judgments}
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "no-times",
+            "{counts[unordered]:n pair has/pairs have} more ratings than slots and not all times: the first "
+            "rows of the file were taken.",
+            lambda judgments: judgments.counts.get("unordered"),
+        ),
+        NoticeText(
+            "unlike-strata",
+            "strata with different rates ({unlike_rates}): infAP treats them as one and is too high; draw "
+            "one stratum for it, or weigh each document by 1/inclusion.",
+            "unlike_rates",
+        ),
     )
 
     name: str
@@ -358,15 +390,20 @@ class ResolvedJudgments(Result):
     @property
     def cautions(self) -> tuple[str, ...]:
         """Warnings to read before using the judgments."""
-        return (*self._order(), *self._strata())
+        return tuple(notice.text for notice in self.notices)
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """The cautions, for programs."""
-        return (
-            *(Notice("no-times", text) for text in self._order()),
-            *(Notice("unlike-strata", text) for text in self._strata()),
-        )
+    def unlike_rates(self) -> list[str]:
+        """The rates of strata, if rest documents are judged and rates differ; else nothing."""
+        table = self.judged_pairs
+        if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
+            return []
+        sample_rows = table.filter(pl.col("inclusion").is_not_null())
+        rates = sample_rows.group_by("stratum").agg(in_row_order(pl.col("inclusion")).mean()).sort("stratum")
+        low, high = rates["inclusion"].min(), rates["inclusion"].max()
+        if low is None or high - low <= _RATE_DIFFERENCE:  # type: ignore[operator]
+            return []
+        return [f"{name} {rate:.2f}" for name, rate in rates.iter_rows()]
 
     def judgments(self, label: str) -> Qrels:
         """The judgments.
@@ -391,55 +428,6 @@ class ResolvedJudgments(Result):
     def judged_pairs(self) -> pl.DataFrame:
         """The judgments as a frame, without rows if no pair was resolved."""
         return self.qrels.table if self.qrels else pl.DataFrame(schema=_JUDGED)
-
-    def _order(self) -> tuple[str, ...]:
-        if not self.counts.get("unordered"):
-            return ()
-        message = (
-            f"{count_noun(self.counts['unordered'], 'pair has', 'pairs have')} more ratings than slots and "
-            "not all times: the first rows of the file were taken."
-        )
-        return (message,)
-
-    def _strata(self) -> tuple[str, ...]:
-        if self.qrels is None:
-            return ()
-        table = self.qrels.table
-        if not {"stratum", "inclusion"} <= set(table.columns) or not (table["grade"] < 0).any():
-            return ()
-        sample_rows = table.filter(pl.col("inclusion").is_not_null())
-        rates = sample_rows.group_by("stratum").agg(in_row_order(pl.col("inclusion")).mean()).sort("stratum")
-        low, high = rates["inclusion"].min(), rates["inclusion"].max()
-        if low is None or high - low <= _RATE_DIFFERENCE:  # type: ignore[operator]
-            return ()
-        rates_text = ", ".join(f"{name} {rate:.2f}" for name, rate in rates.iter_rows())
-        message = (
-            f"strata with different rates ({rates_text}): infAP treats them as one and is too high; draw one "
-            "stratum for it, or weigh each document by 1/inclusion."
-        )
-        return (message,)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            **self.head(),
-            "ratings": self.name,
-            "made_by": dict(self.made_by),
-            "counts": dict(self.counts),
-            "cautions": list(self.cautions),
-            "judgments": encode(self.qrels.table) if self.qrels else [],
-            "unresolved": encode(self.unresolved),
-        }
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The result that ``to_dict`` was called on."""
-        name, made_by, judgments = values["ratings"], values["made_by"], values["judgments"]
-        qrels = None
-        if judgments:
-            qrels = Qrels(frame(judgments, _JUDGED), name, None, (), made_by, RowLocation(name))
-        unresolved = frame(values["unresolved"], _UNRESOLVED)
-        return cls(name, qrels, unresolved, made_by, values["counts"])
 
 
 def resolve_ratings(

@@ -14,6 +14,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
+from rankgate.core.present.layout import Layout
 from rankgate.data import read_qrels, read_run
 from rankgate.data.column_map import map_columns
 from rankgate.data.file_contents import Note  # noqa: TC001 - read by its type
@@ -24,6 +25,7 @@ from rankgate.data.logs.large_logs import read_user_items
 from rankgate.data.query_sample import Sample
 from rankgate.data.query_tags import read_tags
 from rankgate.data.unchecked_rows import RawRun
+from rankgate.measurement.description.description_document import DESCRIPTION_LAYOUT
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
@@ -315,6 +317,16 @@ class SharedIds:
     queries: tuple[int, int, int]
     documents: tuple[int, int, int]
 
+    @property
+    def shared_queries(self) -> int:
+        """The number of queries of both."""
+        return self.queries[2]
+
+    @property
+    def shared_documents(self) -> int:
+        """The number of documents of both."""
+        return self.documents[2]
+
 
 @dataclass(frozen=True)
 class JudgedDepth:
@@ -342,9 +354,8 @@ class Descriptions(Result):
     kind: ClassVar[str] = "description"
     main_table: ClassVar[str] = "file_hashes"
     label: ClassVar[str] = "What the files hold"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.description.description_document:description_document"
-    )
+    csv_table: ClassVar[str | None] = None
+    layout: ClassVar[Layout] = DESCRIPTION_LAYOUT
     order: ClassVar[int] = 90
 
     files: tuple[Description, ...]

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rankgate.core.present.document_model import Document, Entries, Entry, Grid, Table, make_printable
-from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.number_formats import UNDEFINED, count_noun
+import polars as pl
+
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import RUN
+from rankgate.core.present.document_model import Entries, Entry, make_printable
+from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.number_formats import count_noun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rankgate.data.file_contents import Note
     from rankgate.measurement.description.description import (
         Description,
@@ -24,32 +30,32 @@ if TYPE_CHECKING:
 _MOST_GRADES = 12  # grades to show; a set with more grades has no scale of steps
 
 
-def description_document(result: Descriptions) -> Document:
-    """The facts of each file, then the overlap of files, and the judged shares."""
-    files = [
-        Entries(tuple(Entry(label, (line,)) for label, line in _facts(description)), description.file)
-        for description in result.files
-    ]
-    return made("", *files, Table("", overlaps(result)), Table("", holes(result)))
+def _file_entries(result: Descriptions) -> Iterator[Entries]:
+    """The facts of each file."""
+    for description in result.files:
+        yield Entries(tuple(Entry(label, (line,)) for label, line in _facts(description)), description.file)
 
 
-def overlaps(result: Descriptions) -> Grid:
-    """The number of ids that two files have in common, for each pair of files."""
-    rows = [
-        (shared.first, shared.second, *map(_count, (shared.queries[2], shared.documents[2])))
-        for shared in result.overlaps
-    ]
-    return Grid(
-        ("file", "and file", "queries\nin common", "documents\nin common"), tuple(rows), frozenset({0, 1})
-    )
-
-
-def holes(result: Descriptions) -> Grid:
-    """The share of judged documents in the first documents of runs."""
-    rows = [(depth.run, depth.qrels, _count(depth.queries), _share(depth.judged)) for depth in result.holes]
-    cutoff = result.holes[0].cutoff if result.holes else 0
-    header = ("run", "judgments", "queries", f"judged@{cutoff}")
-    return Grid(header, tuple(rows), frozenset({0, 1}))
+_OVERLAPS = Columns(
+    "One row per pair of files.",
+    Column("first", pl.String, "a file", header="file"),
+    Column("second", pl.String, "another file", header="and file"),
+    Column("shared_queries", pl.Int64, "queries of both", header="queries\nin common"),
+    Column("shared_documents", pl.Int64, "documents of both", header="documents\nin common"),
+)
+_HOLES = Columns(
+    "One row per run and judgments.",
+    RUN,
+    Column("qrels", pl.String, "the judgments", header="judgments"),
+    Column("queries", pl.Int64, "queries of both"),
+    Column("judged", pl.Float64, "the share of judged documents among the first", ".1%"),
+)
+DESCRIPTION_LAYOUT: Layout = (
+    _file_entries,
+    View("overlaps", columns=_OVERLAPS),
+    View("holes", columns=_HOLES, headers={"judged": "judged@{holes[0].cutoff}"}),
+)
+"""The facts of each file, then the overlap of files, and the judged shares."""
 
 
 def _facts(result: Description) -> list[tuple[str, str]]:
@@ -66,7 +72,7 @@ def _facts(result: Description) -> list[tuple[str, str]]:
         ("values", result.values),
     ):
         if count is not None:
-            facts.append((label, _count(count)))
+            facts.append((label, f"{count:,}"))
     facts += [(table.name, _side_table(table)) for table in result.tables]
     facts += [("seen", _note(note)) for note in result.notes]
     if result.sha256:
@@ -140,11 +146,3 @@ def _note(note: Note) -> str:
     examples = ", ".join(map(make_printable, note.examples))
     more = ", …" if note.count > len(note.examples) else ""
     return f"{note.count:,} {note.what}" + (f": {examples}{more}" if examples else "")
-
-
-def _count(value: int) -> str:
-    return f"{value:,}"
-
-
-def _share(value: float | None) -> str:
-    return UNDEFINED if value is None else f"{value:.1%}"

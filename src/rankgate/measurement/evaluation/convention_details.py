@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import FactList, Layout, Lines, Texts, View, plain_rows
 from rankgate.measurement.metrics.metric_catalogue import by_name
@@ -74,6 +74,9 @@ class ConventionDetails(Result):
         View("spelling_table", "its own names of metrics", prose=True),
         "* other than the default",
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("not-reproduced", "{row}", source="defects", subject="{name}"),
+    )
 
     name: str
     title: str
@@ -101,11 +104,6 @@ class ConventionDetails(Result):
             special=tuple(_special(how)),
             spellings=dict(how.spellings),
         )
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Behaviour of the tool that is not reproduced."""
-        return tuple(Notice("not-reproduced", text, self.name) for text in self.defects)
 
     @property
     def axis_table(self) -> pl.DataFrame:

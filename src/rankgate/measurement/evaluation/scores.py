@@ -249,7 +249,7 @@ class Scores(Result):
             )
             yield Notice("few-effective-queries", text, run)
 
-    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:  # type: ignore[override]
         """Plain values for JSON: undefined is None, numbers keep full precision."""
         return {
             **self.head(),
@@ -275,7 +275,7 @@ class Scores(Result):
             "counts": encode(scores.counts),
         }
         if scores.groups:
-            values["groups"] = {label: sums.to_dict() for label, sums in scores.groups.items()}
+            values["groups"] = encode(scores.groups)
         if per_query:
             values["per_query"] = {label: self._per_query(scores, label) for label in self.metrics}
         for name in _BOUND_FIELDS:
@@ -439,9 +439,10 @@ def _scores_of(
     queries = list(next(iter(per_query.values()), {}))
     sums = {}
     if groups:
+        from rankgate.core.present.codec import decode
         from rankgate.data.run_scores import GroupSums  # scores of evaluations on Spark have groups
 
-        sums = {metric: GroupSums.from_dict(group) for metric, group in groups.items()}
+        sums = {metric: GroupSums(**decode(GroupSums, group)) for metric, group in groups.items()}
     return RunScores(
         run=run["name"],
         tag=run["tag"],

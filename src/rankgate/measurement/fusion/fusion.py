@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields, replace
-from typing import Any, ClassVar, Self
+from dataclasses import field, replace
+from typing import Any, ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
-from rankgate.core.present.codec import encode
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import RUN
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, Texts, View
@@ -131,6 +130,22 @@ class Fusion(Result):
         "{method_text}",
     )
 
+    WRITTEN: ClassVar[tuple[str, ...]] = (
+        "method",
+        "parameters",
+        "weights",
+        "normalisation",
+        "depth",
+        "keep",
+        "queries",
+        "documents",
+        "sources",
+        "learned",
+        "input_notices",
+        "sha256",
+    )
+    KEYS: ClassVar[Mapping[str, str]] = {"known": "sha256"}
+
     method: str
     parameters: Mapping[str, Any]
     weights: tuple[float, ...] | None
@@ -221,16 +236,6 @@ class Fusion(Result):
         taught = self.learned
         judged = ((taught.qrels, "judgments", taught.qrels_sha256),) if taught else ()
         return (*judged, *((name, "run", digest) for name, digest in runs))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, without the rows of the fused run."""
-        encoded_fields = {field_.name: encode(getattr(self, field_.name)) for field_ in fields(self)[:-3]}
-        return {**self.head(), **encoded_fields, "sha256": list(self.sha256)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Restore a fusion from ``to_dict``, without rows."""
-        return replace(super().from_dict(values), known=tuple(values["sha256"]))
 
     @property
     def fused_rows(self) -> pl.DataFrame:

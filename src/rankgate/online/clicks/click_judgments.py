@@ -13,7 +13,7 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import BAND, Axis, ChartView, Mark, Panel, highlight
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
@@ -212,6 +212,30 @@ class ClickJudgments(Result):
             "has_correlation",
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        spoiled_notice("spoiled-judgments", "clicks or ranks"),
+        NoticeText(
+            "no-better-than-average",
+            "{best_model}, which ignores documents, predicts held-out clicks best: there are too few clicks "
+            "to distinguish documents",
+            lambda result: result.best_model in _MODELS_WITHOUT_DOCUMENTS,
+        ),
+        NoticeText(
+            "ranks-not-separated",
+            "{model} does not separate what a document attracts from where it was shown: its values are "
+            "partly those of the ranks, and its intervals have no level; show documents at several ranks "
+            "(exchange neighbours at random), or choose another model",
+            lambda result: not result.status and not separates_ranks(result.model),
+        ),
+        NoticeText("refused-model", "no judgments by {row[names]}: {row[reason]}", source="refusals"),
+        NoticeText(
+            "too-little-evidence",
+            "{unjudged:,} of {pairs:n pair} {unjudged:v was/were} looked at less than "
+            "{made_by[min_examined]:g} times, or at ranks that the model cannot compare, and "
+            "{unjudged:v has/have} no judgment",
+            lambda result: result.unjudged and not result.status,
+        ),
+    )
 
     model: str
     searches: int
@@ -334,43 +358,22 @@ class ClickJudgments(Result):
         return bool(self.agreement) and not self.has_correlation
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about the judgments."""
-        notices = []
-        if self.faults:
-            notices.append(spoiled_notice("spoiled-judgments", self.faults, "clicks or ranks"))
-        if len(self.models) and self.models["model"][0] in _MODELS_WITHOUT_DOCUMENTS:
-            notices.append(
-                Notice(
-                    "no-better-than-average",
-                    f"{self.models['model'][0]}, which ignores documents, predicts held-out clicks best: "
-                    "there are too few clicks to distinguish documents",
-                )
-            )
-        if not self.status and not separates_ranks(self.model):
-            notices.append(
-                Notice(
-                    "ranks-not-separated",
-                    f"{self.model} does not separate what a document attracts from where it was shown: "
-                    "its values are partly those of the ranks, and its intervals have no level; show "
-                    "documents at several ranks (exchange neighbours at random), or choose another model",
-                )
-            )
-        for reason in dict.fromkeys(self.refused.values()):
-            names = [name for name, refusal in self.refused.items() if refusal == reason]
-            notices.append(Notice("refused-model", f"no judgments by {', '.join(names)}: {reason}"))
-        unjudged_pairs = self.pairs - len(self.judged)
-        if unjudged_pairs and not self.status:
-            notices.append(
-                Notice(
-                    "too-little-evidence",
-                    f"{unjudged_pairs:,} of {count_noun(self.pairs, 'pair')} "
-                    f"{'was' if unjudged_pairs == 1 else 'were'} looked at less than "
-                    f"{self.made_by['min_examined']:g} times, or at ranks that the model cannot compare, and "
-                    f"{'has' if unjudged_pairs == 1 else 'have'} no judgment",
-                )
-            )
-        return tuple(notices)
+    def best_model(self) -> str:
+        """The model that predicts held-out clicks best; empty if none does."""
+        return str(self.models["model"][0]) if len(self.models) else ""
+
+    @property
+    def unjudged(self) -> int:
+        """The number of pairs without a judgment."""
+        return self.pairs - len(self.judged)
+
+    @property
+    def refusals(self) -> list[dict[str, object]]:
+        """The models that give no judgments, by their reason."""
+        return [
+            {"reason": reason, "names": [name for name, refusal in self.refused.items() if refusal == reason]}
+            for reason in dict.fromkeys(self.refused.values())
+        ]
 
 
 def separates_ranks(model: str) -> bool:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import VARIANT
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
@@ -83,6 +83,14 @@ class Simulation(Result):
         NOTICES,
         Sentence("Written to {output}.", "output"),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "unreliable-simulator",
+            "the simulator did not pass the check of its reliability: use its clicks to test software, not "
+            "to decide which system is better",
+            lambda simulation: simulation.trusted is False,
+        ),
+    )
 
     user: str
     variants: pl.DataFrame
@@ -128,16 +136,3 @@ class Simulation(Result):
     def trust_text(self) -> str:
         """Whether the simulator passed the check."""
         return "Passed" if self.trusted else "Not passed"
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """A warning if the simulator failed the check of its reliability."""
-        if self.trusted is not False:
-            return ()
-        return (
-            Notice(
-                "unreliable-simulator",
-                "the simulator did not pass the check of its reliability: use its clicks to test software, "
-                "not to decide which system is better",
-            ),
-        )

@@ -14,7 +14,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry, make_printable
 from rankgate.core.present.layout import Layout, Sentence, Texts, View
@@ -70,9 +70,9 @@ def spoiled_text(faults: Iterable[str], spoiled: str) -> str:
     return f"the log doctor found {', '.join(faults)}, which makes {spoiled} wrong"
 
 
-def spoiled_notice(code: str, faults: Iterable[str], spoiled: str) -> Notice:
+def spoiled_notice(code: str, spoiled: str) -> NoticeText:
     """The notice of a result that was computed despite faults of the log."""
-    return Notice(code, f"{spoiled_text(faults, spoiled)}: see rankgate online doctor")
+    return NoticeText(code, f"{spoiled_text(['{faults}'], spoiled)}: see rankgate online doctor", "faults")
 
 
 COUNTS = Columns(
@@ -134,6 +134,14 @@ class Diagnosis(Result):
         _finding_entries,
         Sentence("Not checked, because the log has no data for them: {unchecked}.", "unchecked"),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "{row.code}",
+            "{row.count:,} of {row.total:,} {row.words}",
+            source="findings",
+            subject="{row.code}",
+        ),
+    )
 
     findings: tuple[LogFinding, ...]
     passed: tuple[str, ...]
@@ -142,14 +150,6 @@ class Diagnosis(Result):
     first: str
     last: str
     privacy: JsonObject
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Each finding in a sentence."""
-        return tuple(
-            Notice(finding.code, f"{finding.count:,} of {finding.total:,} {finding.words}", finding.code)
-            for finding in self.findings
-        )
 
     def blocking(self, subjects: tuple[str, ...]) -> tuple[LogFinding, ...]:
         """The findings that block figures with any of these parts."""

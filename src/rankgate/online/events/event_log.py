@@ -8,7 +8,7 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
 from rankgate.core.value_types import JsonObject
@@ -92,6 +92,17 @@ class EventLog(Result):
         NOTICES,
         Sentence("Left out or hashed: {removed}; other attributes are left out.", "removed"),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("{code}", "{file}: {count:,} {words} (line {lines})", source="problems", subject="{file}"),
+        NoticeText(
+            "assumed-rank-base",
+            "{file}: no rank is 0, so ranks are assumed to begin at 1; if they begin at 0, give "
+            "--rank-base 0",
+            source="ranks",
+            subject="{file}",
+            rows=~pl.col("certain"),
+        ),
+    )
 
     folder: str
     files: pl.DataFrame
@@ -114,25 +125,3 @@ class EventLog(Result):
     def removed(self) -> str:
         """What was left out or hashed."""
         return ", ".join(f"{name} {value}" for name, value in self.privacy.items() if value != "keep")
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Problems of files, and the rank bases that were assumed."""
-        notices = [
-            Notice(
-                row["code"],
-                f"{row['file']}: {row['count']:,} {row['words']} (line {row['lines']})",
-                row["file"],
-            )
-            for row in self.problems.iter_rows(named=True)
-        ]
-        notices += [
-            Notice(
-                "assumed-rank-base",
-                f"{row['file']}: no rank is 0, so ranks are assumed to begin at 1; if they begin at 0, give "
-                "--rank-base 0",
-                row["file"],
-            )
-            for row in self.ranks.filter(~pl.col("certain")).iter_rows(named=True)
-        ]
-        return tuple(notices)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Reference
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
@@ -172,6 +172,9 @@ class ExperimentPlan(Result):
         NOTICES,
         _unplanned_kpis,
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("{row.code}", "{row.text}", source="findings", subject="{row.subject}"),
+    )
 
     unit: str
     first: str
@@ -223,8 +226,3 @@ class ExperimentPlan(Result):
             if name != "days_sequential" or share == largest
         ]
         return pl.DataFrame(rows, {"kpi": pl.String, "condition": pl.String, "days": pl.Int64}, orient="row")
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about the plan."""
-        return tuple(finding.notice for finding in self.findings)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Mark, Panel, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import LEVEL, P_RAW
@@ -38,11 +38,6 @@ class ExperimentFinding:
     severity: Severity
     text: str
     subject: str = ""
-
-    @property
-    def notice(self) -> Notice:
-        """The fault as a notice of a result."""
-        return Notice(self.code, self.text, self.subject)
 
 
 def _kpi_unit(metric: str) -> str:
@@ -369,6 +364,9 @@ class Experiment(Result):
             "daily", "days", ("metric", "variant", "day", "n", "delta", ("low", "high")), keys=3, folded=True
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText("{row.code}", "{row.text}", source="findings", subject="{row.subject}"),
+    )
 
     unit: str
     control: str
@@ -396,11 +394,6 @@ class Experiment(Result):
     def status(self) -> int:
         """The exit code: 3 where a fault blocks or a metric has no figure, else 0."""
         return 3 if self.blocking or self.metrics["delta"].null_count() else 0
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """The faults, those that block first."""
-        return tuple(finding.notice for finding in self.findings)
 
     @property
     def treatments(self) -> str:

@@ -8,13 +8,12 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_style import GREY
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
-from rankgate.core.present.number_formats import count_noun
 
 PAIRS = Columns(
     "One row per metric and KPI.",
@@ -219,6 +218,27 @@ class OnlineAgreement(Result):
             "of_experiments",
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "few-units",
+            "a metric and a KPI have only {min_units:n unit} in common: intervals are wide",
+            lambda agreement: agreement.min_units < FEW,
+        ),
+        NoticeText(
+            "noisy-kpi",
+            "most of the spread of {row} is error of measurement: its correlations are too low, and "
+            "corrected ones uncertain",
+            source="noisy_kpis",
+            subject="{row}",
+        ),
+        NoticeText(
+            "no-prediction",
+            "no metric predicts {kpi} of a left-out {unit} better than the mean of the others",
+            source="best",
+            subject="{kpi}",
+            rows=pl.col("honest_skill") <= 0,
+        ),
+    )
 
     unit: str
     pairs: pl.DataFrame
@@ -261,32 +281,12 @@ class OnlineAgreement(Result):
         return self.pairs.sort("kpi", "skill", descending=[False, True], nulls_last=True)
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about few units, noisy KPIs and KPIs that no metric predicts."""
-        notices = []
-        min_units = int(self.pairs["n"].min() or 0)  # type: ignore[arg-type]
-        if min_units < FEW:
-            text = (
-                f"a metric and a KPI have only {count_noun(min_units, 'unit')} in common: intervals are wide"
-            )
-            notices.append(Notice("few-units", text))
-        noisy = self.pairs.filter(pl.col("reliability") < 0.5)["kpi"].unique(maintain_order=True)
-        notices += [
-            Notice(
-                "noisy-kpi",
-                f"most of the spread of {kpi} is error of measurement: its correlations are too low, and "
-                "corrected ones uncertain",
-                kpi,
-            )
-            for kpi in noisy
-        ]
-        useless = self.best.filter(pl.col("honest_skill") <= 0)["kpi"]
-        notices += [
-            Notice(
-                "no-prediction",
-                f"no metric predicts {kpi} of a left-out {self.unit} better than the mean of the others",
-                kpi,
-            )
-            for kpi in useless
-        ]
-        return tuple(notices)
+    def min_units(self) -> int:
+        """The smallest number of units that a metric and a KPI have in common."""
+        return int(self.pairs["n"].min() or 0)  # type: ignore[arg-type]
+
+    @property
+    def noisy_kpis(self) -> list[str]:
+        """The KPIs of which most of the spread is error of measurement."""
+        noisy = self.pairs.filter(pl.col("reliability") < 0.5)
+        return noisy["kpi"].unique(maintain_order=True).to_list()

@@ -15,9 +15,8 @@ from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.layout import NOTICES, Layout, Sentence
-from rankgate.core.present.number_formats import count_noun
 from rankgate.data.read import read_run
 from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.interleaving_method import Assignment
@@ -57,6 +56,18 @@ class MixedLists(Result):
         NOTICES,
         Sentence("Written to {output}.", "output"),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "queries-left-out",
+            "{left_out:n query is/queries are} not in every run and {left_out:v has/have} no list",
+            "left_out",
+        ),
+        NoticeText(
+            "same-lists",
+            "the runs rank all shown documents equally: clicks cannot distinguish the runs",
+            lambda lists: lists.competitive == 0,
+        ),
+    )
 
     method: str
     systems: tuple[str, ...]
@@ -70,20 +81,6 @@ class MixedLists(Result):
     assignments: tuple[Assignment, ...] = field(
         default=(), compare=False, repr=False, metadata={"stored": False}
     )
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Queries that are not interleaved, and runs that hardly differ."""
-        notices = []
-        if self.left_out:
-            queries_text = count_noun(self.left_out, "query is", "queries are")
-            verb = "has" if self.left_out == 1 else "have"
-            text = f"{queries_text} not in every run and {verb} no list"
-            notices.append(Notice("queries-left-out", text))
-        if self.competitive == 0:
-            text = "the runs rank all shown documents equally: clicks cannot distinguish the runs"
-            notices.append(Notice("same-lists", text))
-        return tuple(notices)
 
 
 def mix(

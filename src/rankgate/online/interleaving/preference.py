@@ -12,7 +12,7 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_style import BLUE, GREY
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Mark, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
@@ -194,6 +194,27 @@ class Preference(Result):
         ),
         Sentence("Known limit of {method}: {bias}.", "bias"),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        NoticeText(
+            "unbalanced-teams",
+            "systems have had unequal shares of slots (p = {p_teams:.2g}): lists were not shown as drawn, or "
+            "requests are lost for one system; no preference is given",
+            "verdict",
+        ),
+        NoticeText(
+            "few-decisive-units",
+            "a pair has only {min_decisive} {unit}s with a winner; collect more",
+            lambda preference: preference.min_decisive < preference.FEW,
+        ),
+        NoticeText(
+            "tests-disagree",
+            "{one} against {other}: the sign test (p = {p_sign:.3g}) and the t-test of credits "
+            "(p = {p_t:.3g}) disagree; a few {unit}s may have most of the clicks",
+            lambda preference: preference.test == "sign",
+            "undecided_pairs",
+            "{other}",
+        ),
+    )
 
     method: str
     systems: tuple[str, ...]
@@ -269,38 +290,15 @@ class Preference(Result):
         return 3 if self.verdict else 0
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about the preference."""
-        notices = []
-        if self.verdict:
-            notices.append(
-                Notice(
-                    "unbalanced-teams",
-                    f"systems have had unequal shares of slots (p = {self.p_teams:.2g}): lists were not "
-                    "shown as drawn, or requests are lost for one system; no preference is given",
-                )
-            )
-        min_decisive = min((row["wins_one"] + row["wins_other"] for row in self.pairs.to_dicts()), default=0)
-        if min_decisive < self.FEW:
-            notices.append(
-                Notice(
-                    "few-decisive-units",
-                    f"a pair has only {min_decisive} {self.unit}s with a winner; collect more",
-                )
-            )
-        for row in self.pairs.iter_rows(named=True) if self.test == "sign" else ():
-            p_values = (row["p_sign"], row["p_t"])
-            if None not in p_values and (p_values[0] < 1 - self.level) != (p_values[1] < 1 - self.level):
-                notices.append(
-                    Notice(
-                        "tests-disagree",
-                        f"{row['one']} against {row['other']}: the sign test (p = {p_values[0]:.3g}) and the "
-                        f"t-test of credits (p = {p_values[1]:.3g}) disagree; a few {self.unit}s may have "
-                        f"most of the clicks",
-                        row["other"],
-                    )
-                )
-        return tuple(notices)
+    def min_decisive(self) -> int:
+        """The smallest number of units with a winner of a pair."""
+        return min((row["wins_one"] + row["wins_other"] for row in self.pairs.to_dicts()), default=0)
+
+    @property
+    def undecided_pairs(self) -> pl.DataFrame:
+        """The pairs of which one test is significant and the other is not."""
+        alpha = 1 - self.level
+        return self.pairs.filter((pl.col("p_sign") < alpha) != (pl.col("p_t") < alpha))
 
 
 TESTS = Columns(

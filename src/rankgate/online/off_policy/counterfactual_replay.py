@@ -8,7 +8,7 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
@@ -173,6 +173,10 @@ class CounterfactualReplay(Result):
             "measures",
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        *check_notices("{candidate}"),
+        spoiled_notice("spoiled-clicks", "clicks or ranks"),
+    )
 
     candidate: str
     model: str
@@ -240,11 +244,3 @@ class CounterfactualReplay(Result):
     def status(self) -> int:
         """The exit code: 3 where the log cannot answer, else 0."""
         return 3 if self.verdict else 0
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Checks that spoil the estimate, and faults of the log."""
-        notices = [*check_notices(self.checks, self.candidate)]
-        if self.faults:
-            notices.append(spoiled_notice("spoiled-clicks", self.faults, "clicks or ranks"))
-        return tuple(notices)

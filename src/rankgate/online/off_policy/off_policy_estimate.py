@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Panel, Reference, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
@@ -42,13 +42,17 @@ CHECKS_VIEW = View("checks", "what the log allows", ("check", "value", "limit", 
 """Each check with its value, its limit and its outcome."""
 
 
-def check_notices(checks: pl.DataFrame, subject: str) -> tuple[Notice, ...]:
+def check_notices(subject: str) -> NoticeTexts:
     """The checks that spoil or forbid an estimate."""
     return tuple(
-        Notice(
-            row["check"], f"{'refused' if row['outcome'] == 'blocks' else 'warning'}: {row['words']}", subject
+        NoticeText(
+            "{check}",
+            f"{word}: {{words}}",
+            source="checks",
+            subject=subject,
+            rows=pl.col("outcome") == outcome,
         )
-        for row in checks.filter(pl.col("outcome") != "ok").iter_rows(named=True)
+        for outcome, word in (("blocks", "refused"), ("warns", "warning"))
     )
 
 
@@ -187,6 +191,24 @@ class OffPolicyEstimate(Result):
             "estimator",
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        *check_notices("{target}"),
+        NoticeText(
+            "no-interval",
+            "{estimator} has no interval: its model has too few decisions of actions that the target takes, "
+            "and its error there is not known",
+            source="estimates",
+            subject="{estimator}",
+            rows=pl.col("value").is_not_null() & pl.col("low").is_null(),
+        ),
+        NoticeText(
+            "assumption-rejected",
+            "{estimator} assumes that {assumption}, which the log contradicts (p = {p_assumption:.2g})",
+            source="estimates",
+            subject="{estimator}",
+            rows=~pl.col("holds"),
+        ),
+    )
 
     target: str
     units: int
@@ -286,25 +308,3 @@ class OffPolicyEstimate(Result):
         if self.estimator is None:
             return None
         return self.estimates.row(by_predicate=pl.col("estimator") == self.estimator, named=True)
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Checks that spoil the estimate, and assumptions that are rejected."""
-        notices = [*check_notices(self.checks, self.target)]
-        unknown = self.estimates.filter(pl.col("value").is_not_null() & pl.col("low").is_null())
-        notices += [
-            Notice(
-                "no-interval",
-                f"{name} has no interval: its model has too few decisions of actions that the target takes, "
-                "and its error there is not known",
-                name,
-            )
-            for name in unknown["estimator"]
-        ]
-        for row in self.estimates.filter(~pl.col("holds")).iter_rows(named=True):
-            text = (
-                f"{row['estimator']} assumes that {row['assumption']}, which the log contradicts (p = "
-                f"{row['p_assumption']:.2g})"
-            )
-            notices.append(Notice("assumption-rejected", text, row["estimator"]))
-        return tuple(notices)

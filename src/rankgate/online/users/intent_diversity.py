@@ -13,7 +13,7 @@ import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
@@ -110,6 +110,15 @@ class IntentDiversity(Result):
             "Madow, as few users give too low a value."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        spoiled_notice("spoiled-clicks", "clicks or users"),
+        NoticeText(
+            "few-users",
+            "{excluded:,} of {seen:n query} {excluded:v has/have} clicks of fewer than {min_users:n user} "
+            "and {excluded:v is/are} left out",
+            "excluded",
+        ),
+    )
 
     queries: pl.DataFrame
     min_users: int
@@ -129,21 +138,9 @@ class IntentDiversity(Result):
         return f"Clicks of two users are on different documents in {self.distance:.2%} of cases, over {count}"
 
     @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about the figures."""
-        notices = []
-        if self.faults:
-            notices.append(spoiled_notice("spoiled-clicks", self.faults, "clicks or users"))
-        if excluded_queries := self.seen - len(self.queries):
-            verb, ending = ("has", "is") if excluded_queries == 1 else ("have", "are")
-            notices.append(
-                Notice(
-                    "few-users",
-                    f"{excluded_queries:,} of {count_noun(self.seen, 'query')} {verb} clicks of fewer than "
-                    f"{count_noun(self.min_users, 'user')} and {ending} left out",
-                )
-            )
-        return tuple(notices)
+    def excluded(self) -> int:
+        """The number of queries of too few users."""
+        return self.seen - len(self.queries)
 
 
 _CLICKS = (

@@ -16,7 +16,7 @@ import polars as pl
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI, P_RAW, P_VALUE, VARIANT
@@ -162,6 +162,15 @@ class PersonalizationImpact(Result):
             "gain most may do so by chance."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (
+        spoiled_notice("spoiled-variants", "variants"),
+        NoticeText(
+            "groups-by-activity",
+            "groups are by how much users searched in this log, which a variant can change; --groups takes "
+            "groups that were known before",
+            lambda impact: impact.grouped_by == "activity",
+        ),
+    )
 
     control: str
     depth: int
@@ -179,22 +188,6 @@ class PersonalizationImpact(Result):
             return f"No KPI to compare with {self.control}"
         row = lifts.row(0, named=True)
         return f"{row['variant']} against {self.control}: {row['kpi']} {row['lift']:+.2%} of the control's"
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about the figures."""
-        notices = []
-        if self.faults:
-            notices.append(spoiled_notice("spoiled-variants", self.faults, "variants"))
-        if self.grouped_by == "activity":
-            notices.append(
-                Notice(
-                    "groups-by-activity",
-                    "groups are by how much users searched in this log, which a variant can change; --groups "
-                    "takes groups that were known before",
-                )
-            )
-        return tuple(notices)
 
 
 KPIS = ("search_ctr", "mrr_first_click", "satisfied_click_rate", "conversion_rate")

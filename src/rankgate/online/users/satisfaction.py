@@ -16,7 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import BAND, Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI, METRIC, P_VALUE
@@ -200,6 +200,7 @@ class Satisfaction(Result):
             "of other kinds who stay: a difference of two variants has the same users in both."
         ),
     )
+    notice_texts: ClassVar[NoticeTexts] = (spoiled_notice("spoiled-users", "users or times"),)
 
     weeks: pl.DataFrame
     cohorts: pl.DataFrame
@@ -217,13 +218,6 @@ class Satisfaction(Result):
     def users(self) -> int:
         """The number of users with a complete first week."""
         return int(self.cohorts.filter(pl.col("age") == 0)["users"].sum())
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """A warning if a fault of the log spoils users or times."""
-        if not self.faults:
-            return ()
-        return (spoiled_notice("spoiled-users", self.faults, "users or times"),)
 
 
 _MIN_PAIRS = 4  # the fewest pairs for an interval

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.layout import NOTICES, Layout, Sentence
-from rankgate.core.present.number_formats import count_noun
 from rankgate.data import Run, read_run
 from rankgate.data.files.conversion import choose_format, write_run
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice
@@ -51,6 +50,14 @@ class ShownLists(Result):
         "{queries:n list} with {documents:n document}, from {searches:n search}{variant_text}"
     )
     layout: ClassVar[Layout] = (NOTICES, Sentence("Written to {output}.", "output"))
+    notice_texts: ClassVar[NoticeTexts] = (
+        spoiled_notice("spoiled-lists", "lists"),
+        NoticeText(
+            "several-lists",
+            "{several:,} of {queries:n query} had more than one list; the run has the {choose} one",
+            "several",
+        ),
+    )
 
     name: str
     choose: str
@@ -62,22 +69,6 @@ class ShownLists(Result):
     faults: tuple[str, ...] = ()
     output: str | None = None
     run: Run | None = field(default=None, compare=False, repr=False, metadata={"stored": False})
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings where the lists differ from those that users saw."""
-        notices = []
-        if self.faults:
-            notices.append(spoiled_notice("spoiled-lists", self.faults, "lists"))
-        if self.several:
-            notices.append(
-                Notice(
-                    "several-lists",
-                    f"{self.several:,} of {count_noun(self.queries, 'query')} had more than one list; the "
-                    f"run has the {self.choose} one",
-                )
-            )
-        return tuple(notices)
 
     @property
     def variant_text(self) -> str:

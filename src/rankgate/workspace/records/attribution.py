@@ -16,7 +16,7 @@ import polars as pl
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.layout import NOTICES, Layout, View
 from rankgate.core.present.result_frames import make_frame
@@ -72,6 +72,7 @@ class Attribution(Result):
         "{metric} of {system}: {before:.4f} to {after:.4f}, {delta:+.4f}: {finding}"
     )
     layout: ClassVar[Layout] = (View("parts"), NOTICES)
+    notice_texts: ClassVar[NoticeTexts] = (NoticeText("attribution", "{row}", source="warnings"),)
 
     metric: str
     system: str
@@ -108,11 +109,6 @@ class Attribution(Result):
             "unknown": "the cause is not known",
         }
         return answers.get(self.answer, f"mostly the {self.answer}")
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about what is not known."""
-        return tuple(Notice("attribution", text) for text in self.warnings)
 
 
 CAUSES = ("system", "ids", "corpus", "judge", "judgments", "queries", "convention")

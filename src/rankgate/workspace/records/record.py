@@ -20,7 +20,7 @@ import polars as pl
 from rankgate.core.console.declared_options import parse_pairs
 from rankgate.core.errors import InputError, RankgateError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.present.layout import NOTICES, Layout, View
@@ -83,6 +83,7 @@ class Recorded(Result):
         ),
         NOTICES,
     )
+    notice_texts: ClassVar[NoticeTexts] = (NoticeText("record", "{row}", source="warnings"),)
 
     place: str
     records: pl.DataFrame
@@ -96,11 +97,6 @@ class Recorded(Result):
         counts = [f"{new:,} recorded"] if new or not repeated else []
         counts += [f"{repeated:,} recorded before"] if repeated else []
         return f"{', '.join(counts)} in {self.place}"
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Warnings about what later readers will not see."""
-        return tuple(Notice("record", text) for text in self.warnings)
 
 
 def record(

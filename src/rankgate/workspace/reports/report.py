@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -28,7 +29,8 @@ from rankgate.core.output_files import find_form, save_file
 from rankgate.core.present import document_forms as forms
 from rankgate.core.present import write_results
 from rankgate.core.present.base_result import ReportOptions
-from rankgate.core.present.document_model import Block, Code, Document, Grid, Section, Table, nonempty_blocks
+from rankgate.core.present.document_model import Block, Code, Document, Section, Table, nonempty_blocks
+from rankgate.core.present.layout import View
 from rankgate.core.present.pages.page import Links, document_page
 from rankgate.core.present.write_results import FORMS
 from rankgate.data import contents_of
@@ -286,13 +288,13 @@ def _inputs_section(
     """Files and inputs with their hashes, each convention once, and the command."""
     blocks: list[Block] = []
     if rows := _hash_rows(parts):
-        blocks.append(Table("", Grid(("name", "what", "SHA-256"), rows, frozenset(range(3)))))
+        blocks += View(pl.DataFrame(rows, ["name", "what", "SHA-256"], orient="row")).blocks(None)
     conventions: dict[Any, JsonObject] = {}
     for report_part in parts:
         convention = getattr(report_part.result, "convention", None)
         if convention and "axes" in convention:
             conventions.setdefault(convention["hash"], convention)
-    blocks += [_axes_table(convention) for convention in conventions.values()]
+    blocks += [block for convention in conventions.values() for block in _axes_table(convention)]
     blocks += remarks
     if left_out:
         blocks.append(f"Files that are not results: {', '.join(left_out)}.")
@@ -311,11 +313,12 @@ def _hash_rows(parts: Sequence[ReportPart]) -> tuple[tuple[str, str, str], ...]:
     return tuple(dict.fromkeys([*files, *inputs]))
 
 
-def _axes_table(how: Mapping[str, Any]) -> Table:
+def _axes_table(how: Mapping[str, Any]) -> Iterator[Table]:
     """Every choice of a convention."""
-    rows = tuple((str(name), _choice_text(value)) for name, value in how["axes"].items())
-    heading = f"every choice of the convention {how['name']} (hash {how['hash']})"
-    return Table(heading, Grid(("axis", "choice"), rows, frozenset({0, 1})), folded=True)
+    rows = [(str(name), _choice_text(value)) for name, value in how["axes"].items()]
+    choices = pl.DataFrame(rows, ["axis", "choice"], orient="row")
+    heading = "every choice of the convention {name} (hash {hash})"
+    return View(choices, heading, folded=True).blocks(SimpleNamespace(**how))
 
 
 def _choice_text(value: object) -> str:

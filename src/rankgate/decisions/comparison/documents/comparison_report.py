@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.columns import Columns
-from rankgate.core.present.common_columns import SYSTEM
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import QUERY_ID, SYSTEM
 from rankgate.core.present.document_model import (
     Bar,
     Bars,
     Chart,
     Document,
     FoldedBlock,
-    Grid,
     Points,
     QueryLists,
     Section,
@@ -28,6 +28,7 @@ from rankgate.core.present.document_model import (
     list_pair,
     nonempty_blocks,
 )
+from rankgate.core.present.layout import View
 from rankgate.core.present.number_formats import (
     count_noun,
     format_correction,
@@ -225,39 +226,38 @@ def _change_table(result: Comparison, texts: Mapping[str, str], anchors: Mapping
     largest_changes = sorted_deltas.sort("size", "query_id", descending=[True, False]).head(ROWS)
     if not len(largest_changes):
         return []
-    queries = largest_changes["query_id"].to_list()
-    values = result.queries.filter(result.queries["query_id"].is_in(queries))
-    deltas = {
-        (query, metric): delta
-        for query, metric, delta in values.select("query_id", "metric", "delta").iter_rows()
-    }
-    rows = tuple(
-        (
-            row["query_id"],
-            *([texts.get(row["query_id"], "")] if texts else []),
-            format_decimal(row["baseline"]),
-            format_decimal(row["candidate"]),
-            format_signed(row["delta"]),
-            *(format_signed(deltas.get((row["query_id"], name))) for name in other_metrics),
-            *("" if row[tag] is None else str(row[tag]) for tag in result.tags),
-        )
-        for row in largest_changes.iter_rows(named=True)
+    deltas = result.queries.filter(pl.col("metric").is_in(other_metrics))
+    other_deltas = deltas.with_columns(metric="Δ " + pl.col("metric")).pivot(
+        "metric", index="query_id", values="delta"
     )
-    header = (
-        "query",
-        *(["text"] if texts else []),
-        f"{first_metric}\n{result.baseline.name}",
-        f"{first_metric}\n{result.candidate.name}",
-        *(f"Δ {name}" for name in result.names),
-        *result.tags,
+    rows = largest_changes.join(other_deltas, on="query_id", how="left", maintain_order="left").with_columns(
+        query_texts(texts).alias("query text")
     )
-    text_columns = [0, *([1] if texts else []), *range(len(header) - len(result.tags), len(header))]
-    heading = (
-        f"{len(rows)} of {count_noun(len(sorted_deltas), 'query')}, the largest difference of {first_metric} "
-        f"first"
+    columns = Columns(
+        "One row per query.",
+        QUERY_ID,
+        Column("query text", pl.String, "the text of the query", header="text"),
+        *(
+            Column(system, pl.Float64, "its value", header=f"{first_metric}\n{getattr(result, system).name}")
+            for system in ("baseline", "candidate")
+        ),
+        Column("delta", pl.Float64, "candidate − baseline", "signed", header=f"Δ {first_metric}"),
+        *(
+            Column(name, pl.Float64, "the same by another metric", "signed")
+            for name in other_deltas.columns[1:]
+        ),
+        *(Column(tag, pl.String, "the value of the tag") for tag in result.tags),
     )
-    links = tuple(anchors.get(query, "") for query in queries)
-    return [Table(heading, Grid(header, rows, frozenset(text_columns)), find=True, links=links)]
+    facts = SimpleNamespace(queries=sorted_deltas, rows=rows, metric=first_metric)
+    heading = "{rows.height:,} of {queries:n query}, the largest difference of {metric} first"
+    view = View(rows, heading, columns=columns, optional=("query text",), find=True)
+    links = tuple(anchors.get(query, "") for query in rows["query_id"])
+    return [replace(table, links=links) for table in view.blocks(facts)]
+
+
+def query_texts(texts: Mapping[str, str]) -> pl.Expr:
+    """The text of each query; empty without one."""
+    return pl.col("query_id").replace_strict(dict(texts), default="", return_dtype=pl.String)
 
 
 def _gain_bars(result: Comparison, anchors: Mapping[str, str]) -> list[Block]:

@@ -15,7 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, PlainRows, Points, Section
 from rankgate.core.present.layout import Group, Layout, Texts, View
@@ -146,6 +146,7 @@ class RampVerdict(Result):
         ),
         _experiment_section,
     )
+    notice_texts: ClassVar[NoticeTexts] = (NoticeText("ramp", "{row}", source="notes"), "experiment.notices")
 
     verdict: Status
     day: str
@@ -195,12 +196,6 @@ class RampVerdict(Result):
 
     def __bool__(self) -> bool:
         raise TypeError("a verdict is not yes or no, it may be inconclusive; ask .passed.")
-
-    @property
-    def notices(self) -> tuple[Notice, ...]:
-        """Notices about the verdict, then the faults of the experiment."""
-        ramp_notices = tuple(Notice("ramp", text) for text in self.notes)
-        return ramp_notices + (self.experiment.notices if self.experiment else ())
 
 
 def watch(

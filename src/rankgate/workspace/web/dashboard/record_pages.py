@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -17,12 +18,14 @@ import polars as pl
 from rankgate.core.errors import MissingExtraError, RankgateError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import ReportOptions
-from rankgate.core.present.document_model import SIGNS, Document, Grid, PlainRows, Section, Table
-from rankgate.core.present.document_model import Table as DocumentTable
-from rankgate.core.present.number_formats import count_noun, format_decimal, format_interval, format_signed
+from rankgate.core.present.columns import Column, Columns
+from rankgate.core.present.common_columns import METRIC, QUERY_ID
+from rankgate.core.present.document_model import SIGNS, Document, PlainRows, Section, Table
+from rankgate.core.present.layout import View
 from rankgate.core.present.pages import page as document_page
 from rankgate.core.present.pages.page import page_content
 from rankgate.decisions.comparison.comparison import Comparisons
+from rankgate.decisions.comparison.documents.comparison_report import query_texts
 from rankgate.decisions.gating.verdict import Verdict
 from rankgate.store.material import queries_documents
 from rankgate.store.records import record_search, records
@@ -45,7 +48,7 @@ from rankgate.workspace.web.shared_fields import AFTER_FIELD, SINCE_FIELD, SYSTE
 from rankgate.workspace.web.web_request import VIEWING_ROLES, Field, page, page_window
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from sqlalchemy import Connection
@@ -56,43 +59,31 @@ if TYPE_CHECKING:
     from rankgate.workspace.web.web_request import WebRequest
 
 
-_TEXT_COLUMNS = frozenset({0, 1, 2, 3, 4})
+_EVIDENCE = Columns(
+    "One row per rule.",
+    Column(
+        "status", pl.String, "the outcome", {status: f"{sign} {status}" for status, sign in SIGNS.items()}
+    ),
+    Column("id", pl.String, "the rule", header="rule"),
+    Column("kind", pl.String, "its kind"),
+    METRIC,
+    Column("slice", pl.String, "the queries that it looks at"),
+    Column("n", pl.Int64, "the number of queries", header="queries"),
+    Column("delta", pl.Float64, "candidate − baseline", "signed", header="change"),
+    Column("low", pl.Float64, "the low end of the interval", "signed", header="interval"),
+    Column("high", pl.Float64, "the high end of the interval", "signed"),
+    Column("margin", pl.Float64, "the margin"),
+    Column("mde", pl.Float64, "the difference that the queries detect", header="detectable"),
+)
+_RULES = View(
+    cells=("status", "id", "kind", "metric", "slice", "n", "delta", ("low", "high"), "margin", "mde"),
+    columns=_EVIDENCE,
+)
 
 
 def evidence_section(verdict: Verdict) -> Section:
     """The figures behind each rule: difference, interval, margin, detectable difference."""
-    rows = []
-    for rule_result in verdict.rules:
-        rule, outcome = rule_result.rule, rule_result.outcome
-        margin, detectable = (format_decimal(value) for value in (outcome.margin, outcome.mde))
-        rows.append(
-            (
-                f"{SIGNS[outcome.status]} {outcome.status}",
-                rule.id,
-                rule.kind,
-                str(rule.get("metric") or ""),
-                rule.slice or "",
-                "" if outcome.n is None else f"{outcome.n:,}",
-                format_signed(outcome.delta),
-                format_interval(outcome.low, outcome.high),
-                margin,
-                detectable,
-            )
-        )
-    column_names = (
-        "status",
-        "rule",
-        "kind",
-        "metric",
-        "slice",
-        "queries",
-        "change",
-        "interval",
-        "margin",
-        "detectable",
-    )
-    table = Table("", Grid(column_names, tuple(rows), _TEXT_COLUMNS))
-    return Section("evidence", "Evidence of each rule", (table,), "Evidence")
+    return Section("evidence", "Evidence of each rule", tuple(_RULES.blocks(verdict)), "Evidence")
 
 
 DEFAULT_RECORDS = 50
@@ -367,27 +358,26 @@ def _make_document(
     return replace(document, sections=(*first, last))
 
 
-def _value_tables(table: pl.DataFrame, texts: dict[str, str]) -> list[DocumentTable]:
+def _value_tables(table: pl.DataFrame, texts: Mapping[str, str]) -> Iterator[Table]:
     """For each system, a table of the queries with the lowest values of the first metric."""
     metrics = [name for name in table.columns if name not in {"system", "query_id"}]
-    tables = []
-    for (system,), values in table.group_by("system", maintain_order=True):
-        lowest_rows = values.sort(metrics[0], "query_id", nulls_last=True).head(_MAX_QUERIES)
-        rows = tuple(
-            (
-                row["query_id"],
-                *([texts.get(row["query_id"], "")] if texts else []),
-                *(format_decimal(row[name]) for name in metrics),
-            )
-            for row in lowest_rows.iter_rows(named=True)
-        )
-        column_names = ("query", *(["text"] if texts else []), *metrics)
-        text_columns = frozenset({0, 1} if texts else {0})
-        heading = (
-            f"{system}: {len(rows):,} of {count_noun(len(values), 'query')}, the lowest {metrics[0]} first"
-        )
-        tables.append(DocumentTable(heading, Grid(column_names, rows, text_columns), find=True))
-    return tables
+    order = pl.Enum(table["system"].unique(maintain_order=True))
+    rows = table.sort(pl.col("system").cast(order), metrics[0], "query_id", nulls_last=True)
+    columns = Columns(
+        "One row per query.",
+        QUERY_ID,
+        Column("query text", pl.String, "the text of the query", header="text"),
+        *(Column(name, pl.Float64, "the value of the query") for name in metrics),
+    )
+    return View(
+        rows.with_columns(query_texts(texts).alias("query text")),
+        "{system}: the lowest {metric} first",
+        columns=columns,
+        optional=("query text",),
+        first=_MAX_QUERIES,
+        table_key="system",
+        find=True,
+    ).blocks(SimpleNamespace(metric=metrics[0]))
 
 
 def _linked_queries(request: WebRequest, record: Record) -> frozenset[str]:
