@@ -5,9 +5,9 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Result
+from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.document_model import Document, Section, Table
+from rankgate.core.present.document_model import Document, Section, Table, Warnings
 from rankgate.core.present.layout import CrossView, FactTable, Group, Layout, Sentence, View, layout_document
 
 COUNTS = Columns(
@@ -125,3 +125,17 @@ def test_groups_and_sections_follow_the_parts_without_a_title():
         ("", ("first",)),
         ("Days", ("today", "a note")),
     ]
+
+
+def test_warnings_of_the_same_words_about_several_runs_are_one():
+    notices = [
+        Notice("unread", "old: 3 rows are empty", "old"),
+        Notice("unread", "new: 3 rows are empty", "new"),
+        Notice("unread", "new: 4 rows are empty", "new"),
+        Notice("sampled", "candidates are sampled", "qrels"),
+    ]
+    assert Warnings.from_notices([*notices, notices[0]]).lines == (
+        "old, new: 3 rows are empty",
+        "new: 4 rows are empty",
+        "candidates are sampled",
+    )

@@ -114,6 +114,9 @@ class _Notice(Protocol):
     @property
     def text(self) -> str: ...
 
+    @property
+    def subject(self) -> str: ...
+
 
 @dataclass(frozen=True)
 class Warnings:
@@ -123,8 +126,20 @@ class Warnings:
 
     @classmethod
     def from_notices(cls, notices: Iterable[_Notice]) -> Self:
-        """The notices of a result as warnings."""
-        return cls(tuple(notice.text for notice in notices))
+        """The notices of a result as warnings; those of the same words about several runs are one."""
+        subjects_by_text: dict[str, list[str]] = {}
+        for notice in notices:
+            begin = f"{notice.subject}: " if notice.subject else ""
+            text = notice.text.removeprefix(begin)
+            subjects = subjects_by_text.setdefault(text, [])
+            if text != notice.text and notice.subject not in subjects:
+                subjects.append(notice.subject)
+        return cls(
+            tuple(
+                f"{', '.join(subjects)}: {text}" if subjects else text
+                for text, subjects in subjects_by_text.items()
+            )
+        )
 
 
 @dataclass(frozen=True)
