@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,9 +56,10 @@ class _LineSpan(NamedTuple):
 
 @dataclass
 class _Traces:
-    """The spans of a file, and for each trace its facts, its question and its feedback."""
+    """The spans of a file, names of spans that are not read, and for each trace its facts and feedback."""
 
     spans: list[_LineSpan] = field(default_factory=list)
+    other_names: dict[str, None] = field(default_factory=dict)
     facts: dict[str, dict[str, str]] = field(default_factory=lambda: defaultdict(dict))
     feedback: dict[str, list[Feedback]] = field(default_factory=lambda: defaultdict(list))
 
@@ -65,7 +67,9 @@ class _Traces:
         for trace_object in walk(value):
             if (span := read_span(trace_object)) is not None:
                 self.spans.append(_LineSpan(line, span))
-            fields, _, facts = trace_object
+            fields, attributes, facts = trace_object
+            if span is None and attributes and isinstance(fields.get("name"), str):
+                self.other_names[fields["name"]] = None
             feedback = [*read_feedback(fields)]
             if trace := facts.get("trace") or (feedback and str(fields.get("id") or "")):
                 question = find_question(trace_object)
@@ -114,8 +118,8 @@ class _Traces:
 
 
 def sniff(first_bytes: bytes, name: str) -> str | None:
-    """An object with the span of a retriever."""
-    return "it has spans of a retriever" if SPAN_PATTERN.search(first_bytes) else None
+    """An object with spans."""
+    return "it has spans" if SPAN_PATTERN.search(first_bytes) else None
 
 
 def read(source: InputFile) -> FileContents:
@@ -130,9 +134,11 @@ def read(source: InputFile) -> FileContents:
         traces.add(value, line)
     stages = traces.stages()
     if not stages:
+        names = ", ".join(islice(traces.other_names, 5))
+        others = f", only others such as {names}" if names else ""
         problem = (
-            "no span of a retriever, a reranker or a tool in it (openinference.span.kind, "
-            "gen_ai.operation.name = retrieval, mlflow.spanType, run_type or type)."
+            f"no span of a retriever, a reranker or a tool in it{others}; such a span has "
+            "openinference.span.kind, gen_ai.operation.name = retrieval, mlflow.spanType, run_type or type."
         )
         raise InputError(problem, source=source.label, code="no-rankings")
     is_alone = len(stages) == 1

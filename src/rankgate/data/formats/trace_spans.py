@@ -17,14 +17,12 @@ from rankgate.data.column_names import ALIASES
 from rankgate.data.unfold import DOCUMENT_IDS, QUERY_TEXTS
 
 SPAN_PATTERN = re.compile(
-    rb'"(?:openinference\.span\.kind|mlflow\.spanType)"'
-    rb'|"gen_ai\.operation\.name"(?:\s*:\s*|\s*,\s*"value"\s*:\s*\{\s*"stringValue"\s*:\s*)'
-    rb'"(?:retrieval|execute_tool)"'
+    rb'"(?:openinference\.span\.kind|mlflow\.spanType|gen_ai\.operation\.name|resourceSpans)"'
     rb'|"run_type"\s*:\s*"retriever"|"type"\s*:\s*"RETRIEVER"'
     rb'|"(?:span_attributes|parent_span_id)"(?s:.*)"name"\s*:\s*"[^"]*[Rr]etriev'
     rb'|"name"\s*:\s*"[^"]*[Rr]etriev(?s:.*)"(?:span_attributes|parent_span_id)"'
 )
-"""The spans that are read, in the first bytes of a file."""
+"""Spans, or those that are read where other files have such keys, in the first bytes of a file."""
 
 _OPENINFERENCE = {  # the query, and the beginning of the documents, by the kind of the span
     "RETRIEVER": ("input.value", "retrieval.documents"),

@@ -394,7 +394,8 @@ def _refuse_lists(table: Mapping[Any, Any], number: str, label: str) -> None:
         raise InputError(problem, source=label, code="wrong-type")
     for kind in {*map(type, chain.from_iterable(table.values()))} | {*map(type, table)}:
         if not issubclass(kind, str | int | np.integer):
-            problem = f"an id is a {kind.__name__}, where strings or whole numbers are needed."
+            noun = "an object" if issubclass(kind, dict) else f"a {kind.__name__}"
+            problem = f"an id is {noun}, where strings or whole numbers are needed."
             raise InputError(problem, source=label, code="invalid-id")
 
 
