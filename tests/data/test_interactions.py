@@ -11,6 +11,7 @@ import pytest
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.logs.log_judgments import Truth, truth
 from rankgate.data.logs.read_logs import LOG_FORMATS, read_interactions
+from support.command import assert_refused
 from support.wording import raises
 
 
@@ -169,3 +170,14 @@ def test_a_log_has_the_separator_and_the_titles_that_any_table_may_have(tmp_path
         path.write_text(text)
         columns = {"user": "buyer", "item": "bought"} if "buyer" in text else None
         assert read_interactions(path, columns, timed=False).table["doc_id"].to_list() == ["a", "b"]
+
+
+def test_the_line_for_missing_columns_has_those_that_names_suggest(tmp_path, run):
+    path = tmp_path / "orders.csv"
+    path.write_text(
+        "customer,article,bought_on\n" + "".join(f"c{n % 4},a{n},2026-01-0{n}\n" for n in range(1, 9))
+    )
+    refused = run("split", path)
+    assert_refused(refused, "missing-column")
+    (line,) = [line.strip() for line in refused.err.splitlines() if line.strip().startswith("--columns")]
+    assert run("split", path, *line.split(), "--way", "random").code == 0

@@ -19,6 +19,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_names import KIND_NAMES, TIME_NAMES
+from rankgate.data.guessed_column_names import guess_fields
 from rankgate.data.qrels import check_rows
 from rankgate.data.table_rows import RowLocation
 from rankgate.data.text.text_values import format_time, parse_time
@@ -289,10 +290,16 @@ def map_columns(
         problem = f"no column for {missing_nouns} among {', '.join(log_columns[:10])}; name what is missing"
         if len(log_columns) < 2 or not all(map(str.isprintable, log_columns)):  # no log at all
             raise InputError(f"{problem}.", source=label, line=line, code="missing-column")
-        column_words = ",".join(f"{short_name}=COLUMN" for _, short_name in missing.values())
-        lines = (f"--columns {column_words}", f"or in Python: columns={dict.fromkeys(missing, 'COLUMN')}")
+        fields = guess_fields([name for name in log_columns if name not in columns.values()])
+        owner = fields.get("user") or fields.get("query")
+        guesses = {
+            column: (owner if column == "query_id" else fields.get(column)) or "COLUMN" for column in missing
+        }
+        column_words = ",".join(f"{missing[column][1]}={name}" for column, name in guesses.items())
+        lines = (f"--columns {column_words}", f"or in Python: columns={guesses}")
+        is_whole = "COLUMN" not in guesses.values()
         raise InputError(
-            f"{problem}, with its name for COLUMN:",
+            f"{problem}; if this guess is right, add:" if is_whole else f"{problem}, with its name for COLUMN:",
             source=label,
             line=line,
             code="missing-column",
