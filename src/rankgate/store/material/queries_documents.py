@@ -22,6 +22,7 @@ from rankgate.store.rows import (
     MOMENT,
     insert,
     insert_table,
+    list_values,
     now,
     read_table,
     unknown_error,
@@ -147,8 +148,7 @@ def list_queries(
     """
     statement = sa.select(queries).where(queries.c.project == project, queries.c.id > after)
     statement = statement if archived else statement.where(_NOT_ARCHIVED)
-    rows = connection.execute(statement.order_by(queries.c.id).limit(most))
-    return [value_of(Query, row) for row in rows]
+    return list_values(connection, Query, statement.order_by(queries.c.id).limit(most))
 
 
 def read_query_texts(connection: Connection, project: int, query_ids: Iterable[str]) -> dict[str, str]:

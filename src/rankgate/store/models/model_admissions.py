@@ -20,7 +20,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Ratings
 from rankgate.data.table_rows import RowLocation
 from rankgate.store.rating import ratings
-from rankgate.store.rows import insert, new_id, now, value_of
+from rankgate.store.rows import find_value, insert, new_id, now, value_of
 from rankgate.store.tables.model_tables import admissions, model_rules, runs
 from rankgate.store.tables.rating_tables import ratings as ratings_table
 
@@ -110,8 +110,7 @@ class ModelRule:
 def rule_of_project(connection: Connection, project: int) -> ModelRule | None:
     """The rule of a project; None without one."""
     statement = sa.select(model_rules).where(model_rules.c.project == project)
-    row = connection.execute(statement).first()
-    return None if row is None else value_of(ModelRule, row)
+    return find_value(connection, ModelRule, statement)
 
 
 def save_rule(connection: Connection, project: int, settings: JsonObject, user: int | None = None) -> None:

@@ -16,7 +16,7 @@ from rankgate.core.errors import UsageError, require
 from rankgate.core.frozen import dataclass
 from rankgate.store.material.projects import Project
 from rankgate.store.people.users import User
-from rankgate.store.rows import columns_of, new_id, now, unknown_error, value_fields, value_of
+from rankgate.store.rows import columns_of, list_values, new_id, now, unknown_error, value_fields, value_of
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.people_tables import projects, roles, sessions, sign_ins, tokens, users
 from rankgate.store.tables.rating_tables import raters
@@ -157,7 +157,7 @@ def list_sessions(connection: Connection, user: int) -> list[Session]:
     """The unexpired sessions of a user, the last used first."""
     is_active = sa.and_(sessions.c.user == user, sessions.c.expires_at > now())
     statement = sa.select(sessions).where(is_active).order_by(sessions.c.seen_at.desc())
-    return [value_of(Session, row) for row in connection.execute(statement)]
+    return list_values(connection, Session, statement)
 
 
 def end_sessions(connection: Connection, user: int, *, except_for: int | None = None) -> int:

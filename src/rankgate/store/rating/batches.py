@@ -14,7 +14,16 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects, queries_documents
-from rankgate.store.rows import CHUNK_ROWS, insert, new_id, now, taken_error, unknown_error, value_of
+from rankgate.store.rows import (
+    CHUNK_ROWS,
+    insert,
+    list_values,
+    new_id,
+    now,
+    taken_error,
+    unknown_error,
+    value_of,
+)
 from rankgate.store.tables.rating_tables import KINDS, STRATEGIES, batches, documents, queries, tasks
 
 if TYPE_CHECKING:
@@ -143,7 +152,7 @@ def list_batches(connection: Connection, project: int) -> list[Batch]:
     is_shown = sa.and_(batches.c.project == project, batches.c.archived_at.is_(None))
     statement = sa.select(batches).where(is_shown)
     order = (batches.c.priority.desc(), batches.c.deadline.is_(None), batches.c.deadline, "id")
-    return [value_of(Batch, row) for row in connection.execute(statement.order_by(*order))]
+    return list_values(connection, Batch, statement.order_by(*order))
 
 
 def change_batch(connection: Connection, batch: int, **values: object) -> Batch:
