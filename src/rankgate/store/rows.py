@@ -182,6 +182,16 @@ def new_id(connection: Connection, table: Table, **values: object) -> int:
     return int(number)
 
 
+def update_row(connection: Connection, table: Table, number: int, **values: object) -> None:
+    """Change columns of the row with this number."""
+    connection.execute(sa.update(table).where(table.c.id == number).values(**values))
+
+
+def count_rows(connection: Connection, *conditions: sa.ColumnElement[bool]) -> int:
+    """The number of rows that meet all conditions."""
+    return connection.scalar(sa.select(sa.func.count()).where(*conditions)) or 0
+
+
 def now() -> datetime:
     """The current time in UTC."""
     return datetime.now(UTC)

@@ -20,6 +20,7 @@ from rankgate.store.rows import (
     now,
     refuse_unaddressable,
     taken_error,
+    update_row,
     value_of,
 )
 from rankgate.store.tables.people_tables import projects, roles
@@ -206,7 +207,7 @@ def change(connection: Connection, project: int, **values: object) -> Project:
     """Change the title, description, settings or archived_at of a project."""
     columns = {"title", "description", "settings", "archived_at"}
     assert set(values) <= columns
-    connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
+    update_row(connection, projects, project, **values)
     return get(connection, project)
 
 
@@ -219,7 +220,7 @@ def change_settings(connection: Connection, project: int, settings: ProjectSetti
 def clear_name(connection: Connection, project: int) -> None:
     """Clear the name in a deleted project's row, so that the name can be used again."""
     values = {"name": f"{_DELETED_PREFIX}{project}", "title": "", "description": "", "settings": {}}
-    connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
+    update_row(connection, projects, project, **values)
 
 
 def grades(connection: Connection, project: int) -> tuple[Grade, ...]:

@@ -20,6 +20,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.store.rows import (
     CHUNK_ROWS,
     MOMENT,
+    count_rows,
     insert,
     insert_table,
     list_values,
@@ -174,7 +175,7 @@ def archived_ids(connection: Connection, project: int) -> set[str]:
 def count_queries(connection: Connection, project: int) -> int:
     """Count the queries of a project, without archived ones."""
     is_active = sa.and_(queries.c.project == project, _NOT_ARCHIVED)
-    return connection.scalar(sa.select(sa.func.count()).where(is_active)) or 0
+    return count_rows(connection, is_active)
 
 
 def queries_table(connection: Connection, project: int) -> pl.DataFrame | None:
@@ -423,7 +424,7 @@ def documents_of_pairs(
 def count_documents(connection: Connection, project: int) -> int:
     """Count the documents of a project."""
     in_project = documents.c.project == project
-    return connection.scalar(sa.select(sa.func.count()).where(in_project)) or 0
+    return count_rows(connection, in_project)
 
 
 def first_fields(connection: Connection, project: int, limit: int = 1_000) -> list[JsonObject]:

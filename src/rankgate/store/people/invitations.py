@@ -11,7 +11,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.people import users as people
 from rankgate.store.people.sign_in import new_secret, secret_hash
-from rankgate.store.rows import find_value, list_values, new_id, now, value_of
+from rankgate.store.rows import find_value, list_values, new_id, now, update_row, value_of
 from rankgate.store.tables.people_tables import ROLES, invitations
 
 if TYPE_CHECKING:
@@ -149,4 +149,4 @@ def list_open(connection: Connection, project: int | None = None) -> list[Invita
 
 def revoke(connection: Connection, invitation: int) -> None:
     """Revoke an invitation."""
-    connection.execute(sa.update(invitations).where(invitations.c.id == invitation).values(revoked_at=now()))
+    update_row(connection, invitations, invitation, revoked_at=now())

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.rows import (
+    count_rows,
     find_value,
     insert,
     list_values,
@@ -261,7 +262,7 @@ def _refuse_last_admin(connection: Connection, user: int) -> None:
     user_row = get(connection, user)
     if user_row is None:
         raise unknown_error("user", user)
-    if user_row.admin and not connection.scalar(sa.select(sa.func.count()).where(other_admins)):
+    if user_row.admin and not count_rows(connection, other_admins):
         raise UsageError(f"{user_row.name} is the only admin; add another first.", code="last-admin")
 
 

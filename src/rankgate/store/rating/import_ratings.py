@@ -21,7 +21,7 @@ from rankgate.store.people import users
 from rankgate.store.rating import tasks
 from rankgate.store.rating.ratings import FINAL, WITHDRAWN
 from rankgate.store.rating.task_state import lock_tasks, settle
-from rankgate.store.rows import MOMENT, insert, insert_table, now, read_table
+from rankgate.store.rows import MOMENT, count_rows, insert, insert_table, now, read_table
 from rankgate.store.tables.rating_tables import assignments, ratings
 
 if TYPE_CHECKING:
@@ -196,4 +196,4 @@ def _last_ratings(connection: Connection, project: int) -> pl.DataFrame:
 
 def _count(connection: Connection, project: int) -> int:
     in_project = ratings.c.project == project
-    return connection.scalar(sa.select(sa.func.count()).where(in_project)) or 0
+    return count_rows(connection, in_project)

@@ -21,6 +21,7 @@ from rankgate.store.rows import (
     new_id,
     now,
     unknown_error,
+    update_row,
 )
 from rankgate.store.tables.record_tables import alerts, notifications
 
@@ -290,7 +291,7 @@ def mark_sent(connection: Connection, notification: int) -> None:
     """Record that a notification was sent."""
     table = notifications
     values = {"state": "sent", "tries": table.c.tries + 1, "sent_at": now(), "error": ""}
-    connection.execute(sa.update(table).where(table.c.id == notification).values(**values))
+    update_row(connection, table, notification, **values)
 
 
 def mark_failed(connection: Connection, notification: int, error: str, next_try_at: datetime | None) -> None:
@@ -309,4 +310,4 @@ def mark_failed(connection: Connection, notification: int, error: str, next_try_
         "next_try_at": next_try_at,
         "error": error,
     }
-    connection.execute(sa.update(table).where(table.c.id == notification).values(**values))
+    update_row(connection, table, notification, **values)

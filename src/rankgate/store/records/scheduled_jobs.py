@@ -21,6 +21,7 @@ from rankgate.store.rows import (
     list_values,
     now,
     unknown_error,
+    update_row,
     value_of,
 )
 from rankgate.store.tables.people_tables import projects
@@ -235,7 +236,7 @@ def take_run(
         "log": "",
         "error": "",
     }
-    connection.execute(sa.update(runs).where(runs.c.id == number).values(**values))
+    update_row(connection, runs, number, **values)
     return get_job_run(connection, number)
 
 
@@ -252,7 +253,7 @@ def begin_run(connection: Connection, run: int, owner: str, *, lease: timedelta)
         "log": "",
         "error": "",
     }
-    connection.execute(sa.update(runs).where(runs.c.id == run).values(**values))
+    update_row(connection, runs, run, **values)
     return get_job_run(connection, run)
 
 
