@@ -182,6 +182,11 @@ def new_id(connection: Connection, table: Table, **values: object) -> int:
     return int(number)
 
 
+def last_number(table: Table, project: int) -> sa.Select[tuple[int]]:
+    """The last number of a project's rows in a table, null without rows."""
+    return sa.select(sa.func.max(table.c.id)).where(table.c.project == project)
+
+
 def update_row(connection: Connection, table: Table, number: int, **values: object) -> None:
     """Change columns of the row with this number."""
     connection.execute(sa.update(table).where(table.c.id == number).values(**values))

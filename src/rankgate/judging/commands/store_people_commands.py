@@ -215,23 +215,18 @@ def _password_hash(file: str | None) -> str:
     """The hash of the password in a file, on standard input, or typed at the terminal."""
     from rankgate.store.people.sign_in import password_hash
 
-    return password_hash(_password(file))
-
-
-def _password(file: str | None) -> str:
     if file == "-":
-        return sys.stdin.readline().rstrip("\r\n")
+        return password_hash(sys.stdin.readline().rstrip("\r\n"))
     if file is not None:
         try:
             lines = Path(file).read_text("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             problem = f"cannot be read: {error}."
             raise InputError(problem, source=file, code="cannot-read") from None
-        return lines[0] if lines else ""
+        return password_hash(lines[0] if lines else "")
     if not sys.stdin.isatty():
         raise UsageError(
             "a password can only be typed at a terminal; give --password-file, or --no-password.",
             code="missing-input",
         )
-    secret: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    return secret
+    return password_hash(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))

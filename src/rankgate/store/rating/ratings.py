@@ -24,6 +24,7 @@ from rankgate.store.rows import (
     columns_of,
     find_value,
     insert_of,
+    last_number,
     list_values,
     now,
     read_table,
@@ -456,7 +457,7 @@ def ratings_state(connection: Connection, project: int) -> tuple[int, int]:
     rating_count = sa.select(sa.func.sum(answer_counts.c.ratings)).where(
         answer_counts.c.project == project, answer_counts.c.kind != "preference"
     )
-    last = sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project)
+    last = last_number(ratings, project)
     return int(connection.scalar(rating_count) or 0), int(connection.scalar(last) or 0)
 
 
