@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import click
 
-from rankgate.core.console import shared_options
+from rankgate.core.console import shared_options, terminal_output
 from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import (
     BASELINE_OR_FILE,
@@ -334,7 +334,7 @@ def gate_command(
         write_output(rendered(name), path)
     write_output(style_output(rendered(form, output_width(output)), form, output), output)
     if open_page:
-        open_page(rendered("html"))
+        terminal_output.open_page(rendered("html"))
     if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})
     _send(result, services)
