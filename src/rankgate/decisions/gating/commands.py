@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 @click.command("policy")
-@click.argument("file", required=False, type=click.Path())
+@shared_options.paths("[file]")
 @shared_options.form(*FORMS, "schema")
 @shared_options.output
 def policy_command(file: str | None, form: str, output: str | None) -> None:

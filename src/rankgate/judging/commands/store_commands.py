@@ -92,7 +92,7 @@ def _model_number(stored_project: StoredProject, name: str) -> int:
 
 
 @click.command("import")
-@click.argument("source", type=click.Path(), metavar="IN")
+@shared_options.paths("source IN")
 @store_options.open_store
 @store_options.project()
 @own_options("batch NAME", "final RATER", "dry_run", "columns NAME=COLUMN,...", "transform NAME|FILE")
@@ -258,7 +258,7 @@ def hashes(open_store: Store) -> Result:
 
 
 @store_command.command("drill")
-@click.argument("source", type=click.Path(), metavar="[FILE.zip]", required=False)
+@shared_options.paths("[source] [FILE.zip]")
 @store_options.store
 @own_options("into URL")
 @blobs
@@ -302,7 +302,7 @@ def backup(target: str, store: str | None) -> None:
 
 
 @store_command.command("restore")
-@click.argument("source", type=click.Path(), metavar="FILE.zip")
+@shared_options.paths("source FILE.zip")
 @store_options.store
 @blobs
 def restore(source: str, store: str | None, blobs: str | None) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command("record")
-@click.argument("results", type=click.Path(), nargs=-1, metavar="RESULT.json...")
+@shared_options.paths("[results...] RESULT.json...")
 @verb_options(record, "to FOLDER", "store URL", "project NAME")
 @verb_options(record, "at MOMENT", "system NAME", "name NAME")
 @own_options("revision", "branch", "labels NAME=WORD --label")
