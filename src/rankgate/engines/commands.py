@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rankgate.engines.snapshots.snapshot import EngineComparison, Snapshot
 
 
-@click.group("engines", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("engines", cls=FullHelpGroup)
 def engines_command() -> None:
     """Show the kinds of engines; check the file of one.
 

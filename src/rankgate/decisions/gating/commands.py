@@ -86,7 +86,7 @@ def policy_command(file: str | None, form: str, output: str | None) -> None:
         print_result(policy_keys(), form, output)
 
 
-@click.group("baseline", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("baseline", cls=FullHelpGroup)
 def baseline_command() -> None:
     """Save baselines as plain files in rankgate/baselines, to be committed.
 
@@ -160,7 +160,7 @@ def listed() -> Result:
     return service.SavedBaselines.from_baselines(*service.list_baselines())
 
 
-@click.group("account", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("account", cls=FullHelpGroup)
 def account_command() -> None:
     """Keep the account of held-out queries, which an optimiser's candidates spend.
 

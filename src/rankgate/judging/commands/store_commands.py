@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject
 
 
-@click.group("model", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("model", cls=FullHelpGroup)
 def model() -> None:
     """List language models that rate in a project, and admit them by evidence."""
 
@@ -179,8 +179,6 @@ def export(
     print_to_stderr(render_result(result, "text"))
 
 
-_HELP = {"help_option_names": ["-h", "--help"]}
-
 blobs = option(
     Parameter(
         "blobs",
@@ -191,7 +189,7 @@ blobs = option(
 )
 
 
-@click.group("store", cls=FullHelpGroup, context_settings=_HELP)
+@click.group("store", cls=FullHelpGroup)
 def store_command() -> None:
     """Keep projects, ratings, runs and judgments in a store: SQLite, or PostgreSQL by URL.
 

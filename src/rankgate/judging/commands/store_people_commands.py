@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rankgate.core.present.base_result import Result
     from rankgate.store.store import Store
 
-_HELP = {"help_option_names": ["-h", "--help"]}
 _ROLES = ("admin", "manager", "rater", "viewer")
 _SCOPES = ("read", "record", "rate", "manage", "admin")
 
@@ -36,7 +35,7 @@ def _act(store: Store, act: str, *arguments: Any, **options: Any) -> Any:  # noq
         return getattr(acts, act)(connection, COMMAND_LINE, *arguments, **options)
 
 
-@click.group("project", cls=FullHelpGroup, context_settings=_HELP)
+@click.group("project", cls=FullHelpGroup)
 def project() -> None:
     """Make and list projects."""
 
@@ -85,7 +84,7 @@ password_file = option(
 )
 
 
-@click.group("user", cls=FullHelpGroup, context_settings=_HELP)
+@click.group("user", cls=FullHelpGroup)
 def user() -> None:
     """Add, list and remove users; give them roles in projects."""
 
@@ -160,7 +159,7 @@ def list_users(open_store: Store) -> Result:
     return list_users(open_store)
 
 
-@click.group("token", cls=FullHelpGroup, context_settings=_HELP)
+@click.group("token", cls=FullHelpGroup)
 def token() -> None:
     """Add, list and revoke tokens of the REST API."""
 

@@ -138,7 +138,7 @@ _allow_http = option(
 )
 
 
-@click.group("alerts", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("alerts", cls=FullHelpGroup)
 def alerts_command() -> None:
     """Check the history of a project by rules; send messages when quality falls.
 
@@ -252,7 +252,7 @@ folder_option = click.option(
 )
 
 
-@click.group("jobs", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("jobs", cls=FullHelpGroup)
 def jobs_command() -> None:
     """Run snapshots, evaluations, gates and KPIs on a schedule, and record their results.
 
