@@ -182,7 +182,7 @@ def new_id(connection: Connection, table: Table, **values: object) -> int:
     return int(number)
 
 
-def last_number(table: Table, project: int) -> sa.Select[tuple[int]]:
+def last_number(table: Table, project: int) -> sa.Select[Any]:
     """The last number of a project's rows in a table, null without rows."""
     return sa.select(sa.func.max(table.c.id)).where(table.c.project == project)
 
