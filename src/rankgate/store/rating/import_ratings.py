@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 import sqlalchemy as sa
 
-from rankgate.core.errors import InputError
 from rankgate.core.present.column_texts import column_texts
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import users
@@ -178,11 +177,10 @@ def _refuse_outside(connection: Connection, project: int, table: Ratings) -> Non
     if is_outside.any():
         row = int(is_outside.arg_max() or 0)
         scale_text = ", ".join(f"{possible_grade:g}" for possible_grade in possible)
-        raise InputError(
+        raise table.place.error(
             f"grade {rating_rows['grade'][row]:g} is not on the project's scale ({scale_text}).",
-            source=table.place.file(row),
-            line=table.place.line(row),
-            code="grade-outside-scale",
+            row,
+            "grade-outside-scale",
         )
 
 
