@@ -152,7 +152,7 @@ def _check_probabilities(column: pl.Series, location: RowLocation) -> None:
     if is_wrong.any():
         row = int(is_wrong.arg_max() or 0)
         problem = f"probability {column[row]} of being drawn is not above 0 and at most 1."
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-number")
+        raise location.error(problem, row, "not-a-number")
 
 
 def _check_weights(table: pl.DataFrame, location: RowLocation) -> None:
@@ -162,7 +162,7 @@ def _check_weights(table: pl.DataFrame, location: RowLocation) -> None:
     if is_wrong.any():
         row = int(is_wrong.arg_max() or 0)
         problem = f"subtopic_weight {weight[row]} is not a number from 0 on; every row needs one."
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-number")
+        raise location.error(problem, row, "not-a-number")
     if "subtopic" not in table.columns:
         problem = "there are weights of subtopics, but no column of subtopics; add one, or drop the weights."
         raise InputError(problem, source=location.label, code="no-subtopics")
@@ -173,11 +173,10 @@ def _check_weights(table: pl.DataFrame, location: RowLocation) -> None:
     if is_different.any():
         row = int(is_different.arg_max() or 0)
         query, subtopic = table["query_id"][row], table["subtopic"][row]
-        raise InputError(
+        raise location.error(
             f"subtopic '{subtopic}' of query '{query}' has two weights; give it one.",
-            source=location.file(row),
-            line=location.line(row),
-            code="contradicting-weights",
+            row,
+            "contradicting-weights",
         )
 
 
@@ -208,7 +207,7 @@ def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_ro
         if is_blank.any():
             row = first_row + int(is_blank.arg_max() or 0)
             problem = f"{column} is empty{location.row_text(row)}."
-            raise InputError(problem, source=location.file(row), line=location.line(row), code="empty-value")
+            raise location.error(problem, row, "empty-value")
     numbers = table[number]
     if numbers.null_count():
         numbers = numbers.fill_null(float("nan"))
@@ -218,7 +217,7 @@ def check_rows(table: pl.DataFrame, number: str, location: RowLocation, first_ro
         value, row = table[number][index], first_row + index
         number_text = "null" if value is None else value
         problem = f"{number} {number_text}{location.row_text(row)} is not a finite number."
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-number")
+        raise location.error(problem, row, "not-a-number")
 
 
 BINARY = Scale(0, 1, ((0, "irrelevant"), (1, "relevant")))

@@ -64,6 +64,10 @@ class RowLocation:
         """
         return "" if self.line(row) else f" in row {self.source_row(row) + 1}"
 
+    def error(self, problem: str, row: int, code: str) -> InputError:
+        """The error of a row, with its file and line."""
+        return InputError(problem, source=self.file(row), line=self.line(row), code=code)
+
     def select(self, rows: Sequence[int]) -> RowLocation:
         """The location of a table that has some rows of this table, in a new order.
 
@@ -336,7 +340,7 @@ def refuse_repeated(ids: pl.Series, location: RowLocation, noun: str, *, code: s
     if is_repeated.any():
         row = int(is_repeated.arg_max() or 0)
         problem = f"{noun} '{ids[row]}' appears twice; {fix or 'remove one of the two lines'}."
-        raise InputError(problem, source=location.file(row), line=location.line(row), code=code)
+        raise location.error(problem, row, code)
 
 
 def refuse_duplicates(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rankgate.engines.snapshots.snapshot import EngineComparison, Snapshot
 
 
-@click.group("engines", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("engines", cls=FullHelpGroup)
 def engines_command() -> None:
     """Show the kinds of engines; check the file of one.
 
@@ -60,7 +60,7 @@ def show(kind: str) -> Result:
 
 
 @engines_command.command("check")
-@click.argument("engine", type=click.Path(), metavar="ENGINE.toml")
+@shared_options.paths("engine ENGINE.toml")
 @verb_options(check_engine, "query")
 @shared_options.parameters("A parameter of the engine's request; may be given several times.")
 @shared_options.form(*FORMS)
@@ -76,8 +76,7 @@ def check(engine: str, query: str, parameters: tuple[str, ...], form: str) -> No
 
 
 @click.command("snapshot")
-@click.argument("engine", type=click.Path(), metavar="ENGINE.toml")
-@click.argument("queries", type=click.Path())
+@shared_options.paths("engine ENGINE.toml", "queries")
 @own_options("target RUN -o --output")
 @shared_options.parameters("A parameter of the engine's request, as in k1=0.9; may be given several times.")
 @verb_options(snapshot, "depth N", "concurrency N", "rate", "arrival_rate", "again", "force", "to FORMAT")

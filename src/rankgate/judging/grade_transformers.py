@@ -53,12 +53,7 @@ class Transformer:
                 f"grade {table['grade'][row]:g} by {table['rater'][row]}{others_text} is not among those "
                 f"that {self.name} maps: {self._known_ids()}; add a line for it, or fix it."
             )
-            raise InputError(
-                problem,
-                source=ratings.place.file(row),
-                line=ratings.place.line(row),
-                code="grade-outside-scale",
-            )
+            raise ratings.place.error(problem, row, "grade-outside-scale")
         mapped = table.with_columns(pl.col("grade").replace(dict(self.steps)))
         return type(ratings)(mapped, ratings.name, self.scale, ratings.place)
 
@@ -171,6 +166,4 @@ def refuse_outside(ratings: Ratings, scale: Scale) -> None:
             f"{scale.lowest:g} to {scale.highest:g} ({count_noun(len(rows), 'such rating')}: {examples}); "
             f"fix them, or map them with a transformer."
         )
-        raise InputError(
-            problem, source=ratings.place.file(row), line=ratings.place.line(row), code="grade-outside-scale"
-        )
+        raise ratings.place.error(problem, row, "grade-outside-scale")

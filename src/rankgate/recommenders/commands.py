@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         ]
     },
 )
-@click.argument("log", type=click.Path(), metavar="LOG")
+@shared_options.paths("log LOG")
 @value_options(
     "plan",
     SplitPlan,

@@ -56,11 +56,25 @@ def value_of(kind: type[T], row: Row[Any] | JsonObject) -> T:
     return kind(*(columns[name] for name in value_fields(kind)))
 
 
+def list_values(
+    connection: Connection, kind: type[T], statement: sa.Executable, parameters: JsonObject | None = None
+) -> list[T]:
+    """The rows of a statement as frozen values."""
+    return [value_of(kind, row) for row in connection.execute(statement, parameters)]
+
+
+def find_value(
+    connection: Connection, kind: type[T], statement: sa.Executable, parameters: JsonObject | None = None
+) -> T | None:
+    """The first row of a statement as a frozen value; None if there is no row."""
+    row = connection.execute(statement, parameters).first()
+    return None if row is None else value_of(kind, row)
+
+
 def find_by_name(connection: Connection, kind: type[T], table: Table, project: int, name: str) -> T | None:
     """The row of a project with this name, or None."""
     is_named = sa.and_(table.c.project == project, table.c.name == name)
-    row = connection.execute(sa.select(table).where(is_named)).first()
-    return None if row is None else value_of(kind, row)
+    return find_value(connection, kind, sa.select(table).where(is_named))
 
 
 def get_by_number(connection: Connection, kind: type[T], table: Table, number: int, noun: str) -> T:
@@ -82,7 +96,7 @@ def list_rows(
     statement = sa.select(table).where(table.c.project == project).order_by(table.c.id)
     if not archived:
         statement = statement.where(table.c.archived_at.is_(None))
-    return [value_of(kind, row) for row in connection.execute(statement)]
+    return list_values(connection, kind, statement)
 
 
 MOMENT = pl.Datetime("us", "UTC")
@@ -166,6 +180,21 @@ def new_id(connection: Connection, table: Table, **values: object) -> int:
     """Insert one row; return its number."""
     number = connection.execute(table.insert().returning(table.c.id), values).scalar_one()
     return int(number)
+
+
+def last_number(table: Table, project: int) -> sa.Select[Any]:
+    """The last number of a project's rows in a table, null without rows."""
+    return sa.select(sa.func.max(table.c.id)).where(table.c.project == project)
+
+
+def update_row(connection: Connection, table: Table, number: int, **values: object) -> None:
+    """Change columns of the row with this number."""
+    connection.execute(sa.update(table).where(table.c.id == number).values(**values))
+
+
+def count_rows(connection: Connection, *conditions: sa.ColumnElement[bool]) -> int:
+    """The number of rows that meet all conditions."""
+    return connection.scalar(sa.select(sa.func.count()).where(*conditions)) or 0
 
 
 def now() -> datetime:

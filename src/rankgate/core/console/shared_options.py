@@ -92,9 +92,29 @@ def write_output(text: str | bytes, output: str | None = None) -> None:
     save_file(str(output), text)
 
 
-qrels = click.argument("qrels", type=click.Path())
-runs = click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="RUN...")
-run = click.argument("run", type=click.Path())
+def paths(*specs: str) -> Decorator:
+    """Arguments that are files: a name, and optionally what the help calls it, as in ``"log LOG"``.
+
+    ``[name]`` may be left out, ``name...`` takes several.
+    """
+
+    def decorate(function: Command) -> Command:
+        for spec in reversed(specs):
+            name, _, metavar = spec.partition(" ")
+            count = -1 if "..." in name else 1
+            function = click.argument(
+                name.strip("[]."),
+                type=click.Path(),
+                nargs=count,
+                required="[" not in name,
+                metavar=metavar or None,
+            )(function)
+        return function
+
+    return decorate
+
+
+qrels, run, runs = paths("qrels"), paths("run"), paths("runs... RUN...")
 
 
 def parameters(help_text: str) -> Decorator:

@@ -44,7 +44,7 @@ def formats_command(name: str | None, form: str) -> None:
 
 
 @click.command("convert")
-@click.argument("source", type=click.Path(), metavar="IN")
+@shared_options.paths("source IN")
 @click.argument("target", type=click.Path(writable=True, readable=False), metavar="OUT")
 @own_options("from_ FORMAT --from")
 @verb_options(convert, "to FORMAT")
@@ -96,9 +96,7 @@ def convert_command(
 
 
 @click.command("reanchor")
-@click.argument("qrels", type=click.Path())
-@click.argument("old_documents", type=click.Path(), metavar="OLD_DOCS")
-@click.argument("new_documents", type=click.Path(), metavar="NEW_DOCS")
+@shared_options.paths("qrels", "old_documents OLD_DOCS", "new_documents NEW_DOCS")
 @verb_options(reanchor, "pieces", "judgments FILE")
 @shared_options.from_formats("judgments qrels")
 @shared_options.form(*FORMS)
@@ -126,7 +124,7 @@ _INVALID = 2
 
 
 @click.command("validate")
-@click.argument("files", type=click.Path(), nargs=-1, metavar="FILE...")
+@shared_options.paths("[files...] FILE...")
 @verb_options(validate, "against QRELS")
 @shared_options.from_option
 @shared_options.as_kind

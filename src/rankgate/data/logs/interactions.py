@@ -85,7 +85,7 @@ def parse_instants(raw: pl.Series, location: RowLocation, unit: Unit | None = No
             f"time '{raw[row]}' is a date or not a time, but '{raw[number_row]}' on line "
             f"{location.line(number_row) or number_row + 1} is a number; write all times in one form."
         )
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="mixed-times")
+        raise location.error(problem, row, "mixed-times")
     return _parse_dates(raw, location), "date"
 
 
@@ -132,7 +132,7 @@ def _parse_epoch_times(
             f"time {numbers[row]:.0f} would be after the year 2100 in {_NAMES[unit]}; give its unit, or "
             "write dates as 2026-01-31T12:00:00Z."
         )
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-time")
+        raise location.error(problem, row, "not-a-time")
     return pl.Series("at", microseconds.astype(np.int64)), unit
 
 
@@ -146,7 +146,7 @@ def _mixed_units_error(
         f"{_NAMES[_BANDS[usual_band]]} ({len(unusual_rows):,} of "
         f"{count_noun(len(numbers), 'row')} differ); write all in one unit."
     )
-    return InputError(problem, source=location.file(row), line=location.line(row), code="mixed-times")
+    return location.error(problem, row, "mixed-times")
 
 
 def _parse_dates(raw: pl.Series, location: RowLocation) -> pl.Series:
@@ -410,7 +410,7 @@ def parse_log_rows(
         if raw["at"].null_count():
             row = int(raw["at"].is_null().arg_max() or 0)
             problem = "the time is empty, where other rows have one."
-            raise InputError(problem, source=location.file(row), line=location.line(row), code="empty-value")
+            raise location.error(problem, row, "empty-value")
         instants_column, time_unit = parse_instants(raw["at"], location, unit)
         frame = frame.with_columns(instants_column.alias("at"))
     return frame.select(name for name in SCHEMA if name in raw.columns), time_unit
@@ -428,7 +428,7 @@ def _parse_values(values: pl.Series, location: RowLocation) -> pl.Series:
         if is_wrong.any():
             row = int(is_wrong.arg_max() or 0)
             problem = f"the value {values[row]!r} is not a number."
-            raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-number")
+            raise location.error(problem, row, "not-a-number")
     return numbers
 
 

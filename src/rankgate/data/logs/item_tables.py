@@ -70,9 +70,7 @@ class DescribedTable:
             row = int(is_wrong.arg_max() or 0)
             owner_label = f"{_SINGULAR[self.of]} '{self.ids[row]}'"
             problem = f"{column} '{texts[row]}' of {owner_label} is not a finite number."
-            raise InputError(
-                problem, source=self.place.file(row), line=self.place.line(row), code="not-a-number"
-            )
+            raise self.place.error(problem, row, "not-a-number")
         return parsed_numbers
 
 
@@ -94,7 +92,7 @@ def read_described_table(table: TableLike | DescribedTable, kind: TableKind = "i
     if ids.null_count():
         row = int(ids.is_null().arg_max() or 0)
         problem = f"{_SINGULAR[kind]} without an id; give it one, or remove the row."
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="empty-value")
+        raise location.error(problem, row, "empty-value")
     remedy = "remove one of its rows"
     refuse_repeated(ids, location, _SINGULAR[kind], code="duplicate-id", fix=remedy)
     return DescribedTable(kind, ids, frame.drop(id_column), location)

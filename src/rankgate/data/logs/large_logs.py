@@ -202,7 +202,7 @@ class _SortedPieces:
         table, unit = parse_log_rows(piece, location, raw.unit)
         if self._pieces and unit != self.unit:
             problem = f"times are in '{unit}' from here on and in '{self.unit}' before; fix them."
-            raise InputError(problem, source=location.file(0), line=location.line(0), code="mixed-times")
+            raise location.error(problem, 0, "mixed-times")
         self.unit = unit
         self.rows += len(table)
         table = sort_by_user(table, timed=False)

@@ -69,8 +69,7 @@ def _add_test_options(function: Command) -> Command:
 
 
 @click.command("advise", cls=DefiningCommand, definitions={"Tasks": TASKS.items(), "Stages": STAGES.items()})
-@click.argument("qrels", type=click.Path(), required=False)
-@click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
+@shared_options.paths("[qrels]", "[runs...] [RUN]...")
 @own_options("task TASK", "stage STAGE", choices={"task": TASKS, "stage": STAGES})
 @verb_options(advise, "page", "depth")
 @value_options("plan", PlannedJudgments, "queries", "complete")
@@ -164,8 +163,7 @@ def _metric_arguments(names: list[str]) -> list[str]:
 
 @click.command("blindspots", cls=SectionedCommand)
 @shared_options.qrels
-@click.argument("baseline", type=click.Path())
-@click.argument("candidate", type=click.Path(), required=False)
+@shared_options.paths("baseline", "[candidate]")
 @metric_options.metrics
 @metric_options.metrics_from
 @metric_options.convention
@@ -209,8 +207,7 @@ _BUDGET = Parameter("budget", "int", "The most documents in a batch that people 
 
 
 @click.command("next", cls=SectionedCommand)
-@click.argument("baseline", type=click.Path())
-@click.argument("candidate", type=click.Path())
+@shared_options.paths("baseline", "candidate")
 @option(_PEOPLE, metavar="QRELS")
 @verb_options(settle, "metric METRIC -m")
 @metric_options.convention

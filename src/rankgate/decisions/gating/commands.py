@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import click
 
-from rankgate.core.console import shared_options
+from rankgate.core.console import shared_options, terminal_output
 from rankgate.core.console.declared_options import own_options, verb_options
 from rankgate.core.console.option_types import (
     BASELINE_OR_FILE,
@@ -23,7 +23,6 @@ from rankgate.core.console.option_types import (
 from rankgate.core.console.shared_options import backend_options, check_paths, input_paths, write_output
 from rankgate.core.console.terminal_output import (
     TerminalProgress,
-    open_page,
     output_width,
     print_result,
     prints_to_stdout,
@@ -68,7 +67,7 @@ if TYPE_CHECKING:
 
 
 @click.command("policy")
-@click.argument("file", required=False, type=click.Path())
+@shared_options.paths("[file]")
 @shared_options.form(*FORMS, "schema")
 @shared_options.output
 def policy_command(file: str | None, form: str, output: str | None) -> None:
@@ -87,7 +86,7 @@ def policy_command(file: str | None, form: str, output: str | None) -> None:
         print_result(policy_keys(), form, output)
 
 
-@click.group("baseline", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("baseline", cls=FullHelpGroup)
 def baseline_command() -> None:
     """Save baselines as plain files in rankgate/baselines, to be committed.
 
@@ -161,7 +160,7 @@ def listed() -> Result:
     return service.SavedBaselines.from_baselines(*service.list_baselines())
 
 
-@click.group("account", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("account", cls=FullHelpGroup)
 def account_command() -> None:
     """Keep the account of held-out queries, which an optimiser's candidates spend.
 
@@ -245,7 +244,7 @@ def _found_inputs(first: str | None, second: str | None, options: Mapping[str, A
 @metric_options.metrics_from
 @shared_options.form(*VERDICT_FORMS)
 @shared_options.output
-@own_options("also FORM=FILE", "comment NAME", "refresh_after DAYS", "details", "in_browser --open")
+@own_options("also FORM=FILE", "comment NAME", "refresh_after DAYS", "details", "open_page --open")
 @_complete_inputs
 @comparing.system_names("baseline", "candidate")
 @of_collection("baseline", "candidate", further=("noise",), saved=("baseline",), stored=True)
@@ -266,7 +265,7 @@ def gate_command(
     refresh_after: Annotated[int, Range(0)] = 30,
     checked: bool = False,
     details: bool = False,
-    in_browser: bool = False,
+    open_page: bool = False,
     snapshots: int,
     stored: StoredProject | None,
     noise: tuple[Any, ...] = (),
@@ -305,7 +304,7 @@ def gate_command(
             (GITHUB_TOKEN) or GitLab (GITLAB_TOKEN). It does not change the exit code.
         refresh_after: The comment warns of a saved baseline that is older.
         details: Show methods, hashes, the reasons of all rules and more losses, in text and Markdown.
-        in_browser: Open the verdict as a page in the browser too.
+        open_page: Open the verdict as a page in the browser too.
     """
     if metrics:
         if options_of_gate["policy"] or checked:
@@ -334,8 +333,8 @@ def gate_command(
     for name, path in names_and_paths:  # before any verdict is printed: a full disk is an error
         write_output(rendered(name), path)
     write_output(style_output(rendered(form, output_width(output)), form, output), output)
-    if in_browser:
-        open_page(rendered("html"))
+    if open_page:
+        terminal_output.open_page(rendered("html"))
     if stored is not None and options_of_gate["log"]:
         stored.add_result(result, summary={"verdict": result.verdict})
     _send(result, services)

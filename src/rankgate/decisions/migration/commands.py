@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
 from rankgate.core.console.option_types import TEST, SectionedCommand
 from rankgate.core.console.shared_options import write_output
@@ -28,8 +29,7 @@ _QRELS = Parameter(
 
 
 @click.command("migrate", cls=SectionedCommand)
-@click.argument("old", type=click.Path())
-@click.argument("new", type=click.Path())
+@shared_options.paths("old", "new")
 @option(_QRELS, metavar="QRELS")
 @verb_options(migrate, "metric METRIC -m")
 @metric_options.convention

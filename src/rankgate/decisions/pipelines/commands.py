@@ -66,7 +66,7 @@ def _pipeline_arguments(function: Command) -> Command:
 
 
 @click.command("stages", cls=SectionedCommand)
-@click.argument("qrels", type=click.Path(), metavar="QRELS RUN... | PIPELINE.toml QUERIES QRELS")
+@shared_options.paths("qrels QRELS RUN... | PIPELINE.toml QUERIES QRELS")
 @click.argument("runs", type=click.Path(), nargs=-1, required=True, metavar="")
 @metric_options.metrics_option(
     f"A metric such as nDCG@10; may be given several times. Without it: {', '.join(METRICS)}.", METRICS

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command("rank-similarity", cls=SectionedCommand)
-@click.argument("first", type=click.Path(), metavar="RUN_A")
-@click.argument("second", type=click.Path(), metavar="RUN_B")
-@click.argument("others", type=click.Path(), nargs=-1, metavar="[RUN...]")
+@shared_options.paths("first RUN_A", "second RUN_B", "[others...] [RUN...]")
 @option(
     Parameter(
         "measure",
@@ -90,7 +88,7 @@ def rank_similarity_command(
 
 
 @click.command("open", cls=SectionedCommand)
-@click.argument("files", type=click.Path(), nargs=-1, metavar="[FILE...]")
+@shared_options.paths("[files...] [FILE...]")
 @shared_options.output
 @of_collection()
 def open_command(collection: Collection, files: tuple[str, ...], output: str | None) -> None:
@@ -125,7 +123,7 @@ def _parse_columns(_ctx: click.Context, _option: click.Parameter, texts: tuple[s
 
 
 @click.command("audit")
-@click.argument("table", type=click.Path())
+@shared_options.paths("table")
 @verb_options(audit, "queries N -n --queries")
 @click.option(
     "--column",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command("sweep")
-@click.argument("plan", type=click.Path(), metavar="SWEEP.toml")
+@shared_options.paths("plan SWEEP.toml")
 @verb_options(sweep, "folder FOLDER", "workers N", "trials N")
 @store_options.in_project()
 @own_options("qrels NAME --judgments", "dials NAME=VALUES --dial")

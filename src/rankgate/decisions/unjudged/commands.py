@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 @click.command("holes", cls=SectionedCommand)
 @shared_options.qrels
-@click.argument("baseline", type=click.Path())
-@click.argument("candidate", type=click.Path())
+@shared_options.paths("baseline", "candidate")
 @metric_options.metrics
 @metric_options.convention
 @verb_options(holes, "depth", "draws")

@@ -36,7 +36,7 @@ class _OnlineGroup(FullHelpGroup):
         return command
 
 
-@click.group("online", cls=_OnlineGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("online", cls=_OnlineGroup)
 def online_command() -> None:
     """Read logs of clicks: find faults, compute KPIs, make judgments, compare A/B tests.
 

@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command("admit")
-@click.argument("people", type=click.Path())
-@click.argument("judge", type=click.Path())
-@click.argument("runs", nargs=-1, type=click.Path())
+@shared_options.paths("people", "judge", "[runs...]")
 @metric_options.metrics_option("A metric to order RUNS by; may be given several times.", METRICS, shown=True)
 @metric_options.convention
 @shared_options.scale
@@ -64,8 +62,7 @@ def admit_command(
 
 
 @click.command("admit-plan")
-@click.argument("judge", type=click.Path())
-@click.argument("people", required=False, type=click.Path())
+@shared_options.paths("judge", "[people]")
 @verb_options(admit_plan, "width", "figure", "price", "minutes")
 @value_options("judge", JudgeGrades, "asked", also={"judgments": "judge"})
 @shared_options.scale

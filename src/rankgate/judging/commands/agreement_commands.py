@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.command("agree")
-@click.argument("ratings", type=click.Path())
-@click.argument("baseline", type=click.Path(), required=False)
-@click.argument("candidate", type=click.Path(), required=False)
+@shared_options.paths("ratings", "[baseline]", "[candidate]")
 @metric_options.metrics_option(
     "A metric to compare BASELINE and CANDIDATE; may be given several times.", ("nDCG@10",), shown=True
 )
@@ -83,7 +81,7 @@ def agree_command(
 @click.command(
     "resolve", cls=DefiningCommand, definitions={"Rules": [(rule.name, rule.title) for rule in rules()]}
 )
-@click.argument("ratings", type=click.Path())
+@shared_options.paths("ratings")
 @verb_options(resolve, "rule", choices={"rule": [rule.name for rule in rules()]})
 @shared_options.parameters("A parameter of the rule, as in adjudicator=ann or expected=yes.")
 @verb_options(resolve, "transform NAME|FILE", "scale SCALE", "slots N", "sample", "rest FILE")
@@ -144,7 +142,7 @@ def gold_command() -> None:
 
 
 @gold_command.command("draw")
-@click.argument("gold", type=click.Path())
+@shared_options.paths("gold")
 @verb_options(draw_gold, "pairs")
 @shared_options.from_formats("judgments gold")
 @shared_options.seed
@@ -167,9 +165,7 @@ def draw_gold_command(gold: str, pairs: int, seed: int, output: str) -> None:
 
 
 @gold_command.command("check")
-@click.argument("gold", type=click.Path())
-@click.argument("ratings", type=click.Path())
-@click.argument("runs", nargs=-1, type=click.Path())
+@shared_options.paths("gold", "ratings", "[runs...]")
 @metric_options.metrics_option("A metric of RUNS; may be given several times.", ("nDCG@10",), shown=True)
 @metric_options.convention
 @verb_options(check_gold, "majority", "fewest")

@@ -118,7 +118,7 @@ def reusability_command(collection: Collection, runs: tuple[str, ...], **argumen
 
 
 @click.command("sheet")
-@click.argument("pool", type=click.Path())
+@shared_options.paths("pool")
 @own_options("raters NAME,...")
 @verb_options(sheets, "scale SCALE", "per_document N", "overlap SHARE", "queries", "documents")
 @verb_options(sheets, "guideline VERSION", "show")
@@ -154,7 +154,7 @@ def sheet_command(pool: str, *, raters: str, form: Form = "csv", output: str, **
 
 
 @click.command("collect")
-@click.argument("sheets", type=click.Path(), nargs=-1, required=True, metavar="SHEET...")
+@shared_options.paths("sheets... SHEET...")
 @verb_options(collect, "pool", "scale SCALE", "rater NAME")
 @shared_options.from_formats("sheets sheets", "pools pool")
 @shared_options.form("jsonl", "csv")

@@ -313,7 +313,7 @@ _CUT_MESSAGE = "an unfinished line at the end of the file was cut off"
 
 
 @click.command("rate")
-@click.argument("pool", type=click.Path())
+@shared_options.paths("pool")
 @verb_options(rate, "rater NAME", "scale SCALE")
 @verb_options(read_tasks, "queries", "documents")
 @verb_options(rate, "guideline VERSION", "batch N")

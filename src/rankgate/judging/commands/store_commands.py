@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rankgate.store.stored_project import StoredProject
 
 
-@click.group("model", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("model", cls=FullHelpGroup)
 def model() -> None:
     """List language models that rate in a project, and admit them by evidence."""
 
@@ -92,7 +92,7 @@ def _model_number(stored_project: StoredProject, name: str) -> int:
 
 
 @click.command("import")
-@click.argument("source", type=click.Path(), metavar="IN")
+@shared_options.paths("source IN")
 @store_options.open_store
 @store_options.project()
 @own_options("batch NAME", "final RATER", "dry_run", "columns NAME=COLUMN,...", "transform NAME|FILE")
@@ -179,8 +179,6 @@ def export(
     print_to_stderr(render_result(result, "text"))
 
 
-_HELP = {"help_option_names": ["-h", "--help"]}
-
 blobs = option(
     Parameter(
         "blobs",
@@ -191,7 +189,7 @@ blobs = option(
 )
 
 
-@click.group("store", cls=FullHelpGroup, context_settings=_HELP)
+@click.group("store", cls=FullHelpGroup)
 def store_command() -> None:
     """Keep projects, ratings, runs and judgments in a store: SQLite, or PostgreSQL by URL.
 
@@ -258,7 +256,7 @@ def hashes(open_store: Store) -> Result:
 
 
 @store_command.command("drill")
-@click.argument("source", type=click.Path(), metavar="[FILE.zip]", required=False)
+@shared_options.paths("[source] [FILE.zip]")
 @store_options.store
 @own_options("into URL")
 @blobs
@@ -302,7 +300,7 @@ def backup(target: str, store: str | None) -> None:
 
 
 @store_command.command("restore")
-@click.argument("source", type=click.Path(), metavar="FILE.zip")
+@shared_options.paths("source FILE.zip")
 @store_options.store
 @blobs
 def restore(source: str, store: str | None, blobs: str | None) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rankgate.core.present.base_result import Result
     from rankgate.store.store import Store
 
-_HELP = {"help_option_names": ["-h", "--help"]}
 _ROLES = ("admin", "manager", "rater", "viewer")
 _SCOPES = ("read", "record", "rate", "manage", "admin")
 
@@ -36,7 +35,7 @@ def _act(store: Store, act: str, *arguments: Any, **options: Any) -> Any:  # noq
         return getattr(acts, act)(connection, COMMAND_LINE, *arguments, **options)
 
 
-@click.group("project", cls=FullHelpGroup, context_settings=_HELP)
+@click.group("project", cls=FullHelpGroup)
 def project() -> None:
     """Make and list projects."""
 
@@ -85,7 +84,7 @@ password_file = option(
 )
 
 
-@click.group("user", cls=FullHelpGroup, context_settings=_HELP)
+@click.group("user", cls=FullHelpGroup)
 def user() -> None:
     """Add, list and remove users; give them roles in projects."""
 
@@ -160,7 +159,7 @@ def list_users(open_store: Store) -> Result:
     return list_users(open_store)
 
 
-@click.group("token", cls=FullHelpGroup, context_settings=_HELP)
+@click.group("token", cls=FullHelpGroup)
 def token() -> None:
     """Add, list and revoke tokens of the REST API."""
 
@@ -215,23 +214,18 @@ def _password_hash(file: str | None) -> str:
     """The hash of the password in a file, on standard input, or typed at the terminal."""
     from rankgate.store.people.sign_in import password_hash
 
-    return password_hash(_password(file))
-
-
-def _password(file: str | None) -> str:
     if file == "-":
-        return sys.stdin.readline().rstrip("\r\n")
+        return password_hash(sys.stdin.readline().rstrip("\r\n"))
     if file is not None:
         try:
             lines = Path(file).read_text("utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             problem = f"cannot be read: {error}."
             raise InputError(problem, source=file, code="cannot-read") from None
-        return lines[0] if lines else ""
+        return password_hash(lines[0] if lines else "")
     if not sys.stdin.isatty():
         raise UsageError(
             "a password can only be typed at a terminal; give --password-file, or --no-password.",
             code="missing-input",
         )
-    secret: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
-    return secret
+    return password_hash(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))

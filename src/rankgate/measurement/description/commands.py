@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("describe")
-@click.argument("files", type=click.Path(), nargs=-1, required=True, metavar="FILE...")
+@shared_options.paths("files... FILE...")
 @shared_options.from_option
 @shared_options.as_kind
 @verb_options(describe, "cutoff -k")

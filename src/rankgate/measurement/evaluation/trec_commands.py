@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import own_options, value_options, verb_options
 from rankgate.core.declare import Range
 from rankgate.measurement.evaluation.trec.cwl_eval import MEASURES, Limits, cwl_eval, read_metrics
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("cwl_eval")
-@click.argument("gains", type=click.Path(), metavar="GAINS")
-@click.argument("run", type=click.Path(), metavar="RUN")
+@shared_options.paths("gains GAINS", "run RUN")
 @own_options("costs FILE -c --cost_file", "metrics FILE -m --metrics_file", "colnames -n", "residuals -r")
 @value_options(
     "ends", Limits, *(f"{end} --{end}" for end in ("max_gain", "min_gain", "max_cost", "min_cost"))

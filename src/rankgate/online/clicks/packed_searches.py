@@ -415,7 +415,7 @@ def _counts_by_rank(table: pl.DataFrame, location: RowLocation) -> pl.DataFrame:
     if len(wrong := rows.with_row_index("row").filter(is_wrong)):
         problem = "ranks are from 1, clicks from 0, and impressions no fewer than clicks."
         row = wrong["row"][0]
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="invalid-count")
+        raise location.error(problem, row, "invalid-count")
     lists = [
         rows.select(
             "query_id",

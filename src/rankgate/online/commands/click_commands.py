@@ -110,8 +110,7 @@ def judgments_command(
     cls=DefiningCommand,
     definitions={"Models of users": [(user.name, user.title) for user in USERS.values()]},
 )
-@click.argument("qrels", type=click.Path(), required=False)
-@click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN...]")
+@shared_options.paths("[qrels]", "[runs...] [RUN...]")
 @own_options("target FILE.parquet -o --output", kinds={"target": WRITABLE})
 @verb_options(
     simulate,
@@ -185,7 +184,7 @@ def replay_command(run: str, events: Events, **arguments: Any) -> Result:
     cls=DefiningCommand,
     definitions={"Estimators": [(estimator.name, estimator.title) for estimator in ESTIMATORS.values()]},
 )
-@click.argument("log", type=click.Path())
+@shared_options.paths("log")
 @own_options("target POLICY")
 @verb_options(ope, "estimators ESTIMATOR --estimator", choices={"estimators": list(ESTIMATORS)})
 @own_options("columns NAME=COLUMN,...")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import option, own_options, value_options, verb_options
 from rankgate.core.console.terminal_output import prints, with_figures_options
 from rankgate.core.declare import Parameter
@@ -157,7 +158,7 @@ _EVENTS = Parameter(
 
 
 @click.command("agreement")
-@click.argument("experiments", type=click.Path(), required=False, metavar="[EXPERIMENTS]")
+@shared_options.paths("[experiments] [EXPERIMENTS]")
 @option(_EVENTS, metavar="EVENTS")
 @verb_options(
     agreement,

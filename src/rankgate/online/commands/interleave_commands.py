@@ -63,7 +63,7 @@ def lists(runs: tuple[str, ...], *, target: str | None = None, **arguments: Any)
 
 
 @interleave_command.command("score")
-@click.argument("assignments", type=click.Path(), metavar="LISTS.jsonl")
+@shared_options.paths("assignments LISTS.jsonl")
 @optional_events_argument
 @verb_options(preference, "unit", "level")
 @events_options()

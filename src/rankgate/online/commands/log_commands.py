@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @click.command("ingest")
-@click.argument("logs", type=click.Path(), nargs=-1, required=True, metavar="LOG...")
+@shared_options.paths("logs... LOG...")
 @own_options("folder FOLDER -o --output", kinds={"folder": click.Path(file_okay=False)})
 @verb_options(ingest, "mapping", "rank_base")
 @shared_options.from_formats("logs logs")
@@ -62,7 +62,7 @@ def ingest_command(logs: tuple[str, ...], folder: str, **arguments: Any) -> Resu
 
 
 @click.command("map")
-@click.argument("log", type=click.Path(), metavar="LOG")
+@shared_options.paths("log LOG")
 @shared_options.output
 @own_options("preset", choices={"preset": PRESETS})
 @own_options("columns FIELD=COLUMN --column", "kinds ACTION=KIND --kind", "time_format")

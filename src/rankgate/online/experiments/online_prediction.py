@@ -103,7 +103,7 @@ def read_experiments(table: TableLike) -> Observations:
 
 
 def _refuse_row(problem: str, location: RowLocation, row: int, code: str) -> None:
-    raise InputError(problem, source=location.file(row), line=location.line(row), code=code)
+    raise location.error(problem, row, code)
 
 
 def _parse_number(

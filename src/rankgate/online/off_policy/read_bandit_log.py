@@ -60,9 +60,7 @@ def encode_column(frame: pl.DataFrame, column: str, location: RowLocation) -> tu
     empty = texts.is_null() | (texts == "")
     if empty.any():
         row = int(empty.arg_max() or 0)
-        raise InputError(
-            f"no {column}.", source=location.file(row), line=location.line(row), code="empty-value"
-        )
+        raise location.error(f"no {column}.", row, "empty-value")
     names = texts.unique().sort()
     order = dict(zip(names, range(len(names)), strict=True))
     return texts.replace_strict(order, return_dtype=pl.Int64).to_numpy(), names
@@ -75,7 +73,7 @@ def number_column(frame: pl.DataFrame, column: str, location: RowLocation) -> Fl
     if is_invalid.any():
         row = int(is_invalid.arg_max() or 0)
         problem = f"{column} {frame[column][row]!r} is not a number."
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="not-a-number")
+        raise location.error(problem, row, "not-a-number")
     return values.to_numpy()
 
 
@@ -181,9 +179,7 @@ def _refuse_invalid_probabilities(chances: Floats, location: RowLocation, column
     if is_invalid.any():
         row = int(is_invalid.argmax())
         problem = f"{column} {chances[row]:g}: a probability must be from 0 to 1."
-        raise InputError(
-            problem, source=location.file(row), line=location.line(row), code="invalid-probability"
-        )
+        raise location.error(problem, row, "invalid-probability")
 
 
 def _read_policy_table(
@@ -370,9 +366,7 @@ def _read_rows(
             f"propensity {propensity[row]:g} of {count_noun(int(is_invalid.sum()), 'row')}: P(action) at "
             "logging time must be above 0 and at most 1; log the probability of the draw."
         )
-        raise InputError(
-            problem, source=location.file(row), line=location.line(row), code="invalid-propensity"
-        )
+        raise location.error(problem, row, "invalid-propensity")
     slate = encode_column(frame, columns["slate"], location)[0] if "slate" in columns else None
     time = _rank_times(frame, columns["time"], location, named=time_named) if "time" in columns else None
     return LogRows(action, names, position, places, reward, propensity, slate, time)
@@ -396,7 +390,7 @@ def _rank_times(frame: pl.DataFrame, column: str, location: RowLocation, *, name
             f"{column} {frame[column][row]!r} is not a time such as 2026-01-31 or 2026-01-31T12:00:00, nor a "
             "number."
         )
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="invalid-time")
+        raise location.error(problem, row, "invalid-time")
     return values.rank("dense").to_numpy().astype(np.int64)
 
 
@@ -413,7 +407,7 @@ def _slates_of_rows(
     if same.any():
         row = int(order[same.argmax()])
         problem = f"a slate has two rows of position {rows.places[int(rows.place[row])]!r}."
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="duplicate-slot")
+        raise location.error(problem, row, "duplicate-slot")
     shape = (int(slate.max()) + 1, int(slot.max()) + 1)
 
     def packed(values: NDArray[Any], empty: float) -> NDArray[Any]:

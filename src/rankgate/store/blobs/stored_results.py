@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.store.blobs.blob_folders import Blobs, read_json_blob, save_blob
-from rankgate.store.rows import get_by_number, new_id, now, value_of
+from rankgate.store.rows import get_by_number, list_values, new_id, now
 from rankgate.store.tables.model_tables import results
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ def list_results(
     statement = sa.select(results).where(results.c.project == project)
     if kind is not None:
         statement = statement.where(results.c.kind == kind)
-    rows = connection.execute(statement.order_by(results.c.id.desc()).limit(most))
-    return [value_of(StoredResult, row) for row in rows]
+    return list_values(connection, StoredResult, statement.order_by(results.c.id.desc()).limit(most))
 
 
 def read_result(stored: StoredResult, blobs: Blobs) -> dict[str, Json]:

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import sqlalchemy as sa
-
 from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Qrels, Scale
 from rankgate.data.run import Run
@@ -21,6 +19,7 @@ from rankgate.store.rows import (
     addressable,
     find_by_name,
     get_by_number,
+    last_number,
     list_rows,
     new_id,
     now,
@@ -246,7 +245,7 @@ def add_judgments(
         if existing.sha256 != qrels.sha256:
             raise taken_error("judgments", name)
         return existing
-    last = sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project)
+    last = last_number(ratings, project)
     scale = qrels.scale
     new_id(
         connection,

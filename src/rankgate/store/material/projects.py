@@ -12,7 +12,17 @@ import sqlalchemy as sa
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Scale, possible_grades
-from rankgate.store.rows import get_by_number, new_id, now, refuse_unaddressable, taken_error, value_of
+from rankgate.store.rows import (
+    find_value,
+    get_by_number,
+    list_values,
+    new_id,
+    now,
+    refuse_unaddressable,
+    taken_error,
+    update_row,
+    value_of,
+)
 from rankgate.store.tables.people_tables import projects, roles
 from rankgate.store.tables.rating_tables import guidelines, ratings, scale_grades
 
@@ -190,14 +200,14 @@ def list_projects(
     if user is not None:
         user_projects = sa.select(roles.c.project).where(roles.c.user == user)
         statement = statement.where(projects.c.id.in_(user_projects))
-    return [value_of(Project, row) for row in connection.execute(statement)]
+    return list_values(connection, Project, statement)
 
 
 def change(connection: Connection, project: int, **values: object) -> Project:
     """Change the title, description, settings or archived_at of a project."""
     columns = {"title", "description", "settings", "archived_at"}
     assert set(values) <= columns
-    connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
+    update_row(connection, projects, project, **values)
     return get(connection, project)
 
 
@@ -210,7 +220,7 @@ def change_settings(connection: Connection, project: int, settings: ProjectSetti
 def clear_name(connection: Connection, project: int) -> None:
     """Clear the name in a deleted project's row, so that the name can be used again."""
     values = {"name": f"{_DELETED_PREFIX}{project}", "title": "", "description": "", "settings": {}}
-    connection.execute(sa.update(projects).where(projects.c.id == project).values(**values))
+    update_row(connection, projects, project, **values)
 
 
 def grades(connection: Connection, project: int) -> tuple[Grade, ...]:
@@ -295,11 +305,10 @@ def guideline(connection: Connection, project: int, version: str | None = None) 
     statement = sa.select(guidelines).where(guidelines.c.project == project)
     if version is not None:
         statement = statement.where(guidelines.c.version == version)
-    row = connection.execute(statement.order_by(guidelines.c.id.desc()).limit(1)).first()
-    return None if row is None else value_of(Guideline, row)
+    return find_value(connection, Guideline, statement.order_by(guidelines.c.id.desc()).limit(1))
 
 
 def all_guidelines(connection: Connection, project: int) -> list[Guideline]:
     """Every version of the guideline, the oldest first."""
     statement = sa.select(guidelines).where(guidelines.c.project == project).order_by("id")
-    return [value_of(Guideline, row) for row in connection.execute(statement)]
+    return list_values(connection, Guideline, statement)

@@ -20,8 +20,10 @@ from rankgate.core.frozen import dataclass
 from rankgate.store.rows import (
     CHUNK_ROWS,
     MOMENT,
+    count_rows,
     insert,
     insert_table,
+    list_values,
     now,
     read_table,
     unknown_error,
@@ -147,8 +149,7 @@ def list_queries(
     """
     statement = sa.select(queries).where(queries.c.project == project, queries.c.id > after)
     statement = statement if archived else statement.where(_NOT_ARCHIVED)
-    rows = connection.execute(statement.order_by(queries.c.id).limit(most))
-    return [value_of(Query, row) for row in rows]
+    return list_values(connection, Query, statement.order_by(queries.c.id).limit(most))
 
 
 def read_query_texts(connection: Connection, project: int, query_ids: Iterable[str]) -> dict[str, str]:
@@ -174,7 +175,7 @@ def archived_ids(connection: Connection, project: int) -> set[str]:
 def count_queries(connection: Connection, project: int) -> int:
     """Count the queries of a project, without archived ones."""
     is_active = sa.and_(queries.c.project == project, _NOT_ARCHIVED)
-    return connection.scalar(sa.select(sa.func.count()).where(is_active)) or 0
+    return count_rows(connection, is_active)
 
 
 def queries_table(connection: Connection, project: int) -> pl.DataFrame | None:
@@ -423,7 +424,7 @@ def documents_of_pairs(
 def count_documents(connection: Connection, project: int) -> int:
     """Count the documents of a project."""
     in_project = documents.c.project == project
-    return connection.scalar(sa.select(sa.func.count()).where(in_project)) or 0
+    return count_rows(connection, in_project)
 
 
 def first_fields(connection: Connection, project: int, limit: int = 1_000) -> list[JsonObject]:

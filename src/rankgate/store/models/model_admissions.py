@@ -20,7 +20,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import Ratings
 from rankgate.data.table_rows import RowLocation
 from rankgate.store.rating import ratings
-from rankgate.store.rows import insert, new_id, now, value_of
+from rankgate.store.rows import find_value, insert, last_number, new_id, now, value_of
 from rankgate.store.tables.model_tables import admissions, model_rules, runs
 from rankgate.store.tables.rating_tables import ratings as ratings_table
 
@@ -63,7 +63,7 @@ def record_admission(
     user: int | None = None,
 ) -> Admission:
     """Record an admission, or the end of an admission."""
-    last = sa.select(sa.func.max(ratings_table.c.id)).where(ratings_table.c.project == project)
+    last = last_number(ratings_table, project)
     number = new_id(
         connection,
         admissions,
@@ -110,13 +110,12 @@ class ModelRule:
 def rule_of_project(connection: Connection, project: int) -> ModelRule | None:
     """The rule of a project; None without one."""
     statement = sa.select(model_rules).where(model_rules.c.project == project)
-    row = connection.execute(statement).first()
-    return None if row is None else value_of(ModelRule, row)
+    return find_value(connection, ModelRule, statement)
 
 
 def save_rule(connection: Connection, project: int, settings: JsonObject, user: int | None = None) -> None:
     """Save the rule of a project for all later runs."""
-    last = connection.scalar(sa.select(sa.func.max(runs.c.id)).where(runs.c.project == project))
+    last = connection.scalar(last_number(runs, project))
     values = {"settings": dict(settings), "after_run": last or 0, "changed_at": now(), "changed_by": user}
     statement = insert(connection, model_rules).values(project=project, **values)
     connection.execute(statement.on_conflict_do_update(index_elements=["project"], set_=values))

@@ -19,7 +19,16 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.models import model_answers_by_request
 from rankgate.store.models.model_job import Job
-from rankgate.store.rows import CHUNK_ROWS, MAX_AHEAD, get_by_number, insert, new_id, now, value_of
+from rankgate.store.rows import (
+    CHUNK_ROWS,
+    MAX_AHEAD,
+    get_by_number,
+    insert,
+    list_values,
+    new_id,
+    now,
+    value_of,
+)
 from rankgate.store.tables.model_tables import job_tasks, model_answers, model_jobs, open_requests
 from rankgate.store.tables.rating_tables import assignments
 
@@ -155,8 +164,7 @@ def list_jobs(connection: Connection, project: int, rater: int | None = None) ->
     statement = sa.select(model_jobs).where(model_jobs.c.project == project)
     if rater is not None:
         statement = statement.where(model_jobs.c.rater == rater)
-    rows = connection.execute(statement.order_by(model_jobs.c.id.desc()).limit(200))
-    return [value_of(Job, row) for row in rows]
+    return list_values(connection, Job, statement.order_by(model_jobs.c.id.desc()).limit(200))
 
 
 def tasks_of(connection: Connection, job: int) -> list[int]:

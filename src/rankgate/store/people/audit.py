@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import new_id, now, value_of
+from rankgate.store.rows import list_values, new_id, now
 from rankgate.store.tables.people_tables import audit_log
 
 if TYPE_CHECKING:
@@ -100,4 +100,4 @@ def entries(
         statement = statement.where(audit_log.c.project == project)
     if before is not None:
         statement = statement.where(audit_log.c.id < before)
-    return [value_of(Entry, row) for row in connection.execute(statement)]
+    return list_values(connection, Entry, statement)

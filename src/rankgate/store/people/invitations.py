@@ -11,7 +11,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.store.people import users as people
 from rankgate.store.people.sign_in import new_secret, secret_hash
-from rankgate.store.rows import new_id, now, value_of
+from rankgate.store.rows import find_value, list_values, new_id, now, update_row, value_of
 from rankgate.store.tables.people_tables import ROLES, invitations
 
 if TYPE_CHECKING:
@@ -86,15 +86,16 @@ def invite(
 
 def find(connection: Connection, secret: str) -> Invitation | None:
     """The invitation of a link; None if it was used, revoked or has expired."""
-    row = connection.execute(
+    return find_value(
+        connection,
+        Invitation,
         sa.select(invitations).where(
             invitations.c.secret_hash == secret_hash(secret),
             invitations.c.used_at.is_(None),
             invitations.c.revoked_at.is_(None),
             invitations.c.expires_at > now(),
-        )
-    ).first()
-    return None if row is None else value_of(Invitation, row)
+        ),
+    )
 
 
 def accept(connection: Connection, secret: str, name: str, hashed: str | None, display: str = "") -> User:
@@ -143,9 +144,9 @@ def list_open(connection: Connection, project: int | None = None) -> list[Invita
     )
     if project is not None:
         statement = statement.where(invitations.c.project == project)
-    return [value_of(Invitation, row) for row in connection.execute(statement.order_by("id"))]
+    return list_values(connection, Invitation, statement.order_by("id"))
 
 
 def revoke(connection: Connection, invitation: int) -> None:
     """Revoke an invitation."""
-    connection.execute(sa.update(invitations).where(invitations.c.id == invitation).values(revoked_at=now()))
+    update_row(connection, invitations, invitation, revoked_at=now())

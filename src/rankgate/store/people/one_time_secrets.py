@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from rankgate.store.people import users as people
 from rankgate.store.people.sign_in import new_secret, secret_hash
-from rankgate.store.rows import new_id, now, value_of
+from rankgate.store.rows import count_rows, find_value, new_id, now
 from rankgate.store.tables.people_tables import one_time_secrets, users
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def count_since(connection: Connection, user: int, purpose: Purpose, moment: dat
         one_time_secrets.c.purpose == purpose,
         one_time_secrets.c.created_at > moment,
     )
-    return connection.scalar(sa.select(sa.func.count()).where(is_recent)) or 0
+    return count_rows(connection, is_recent)
 
 
 def find(connection: Connection, secret: str, purpose: Purpose) -> User | None:
@@ -64,8 +64,7 @@ def find(connection: Connection, secret: str, purpose: Purpose) -> User | None:
         .join(one_time_secrets, one_time_secrets.c.user == users.c.id)
         .where(_is_valid(secret, purpose), users.c.disabled.is_(False))
     )
-    row = connection.execute(statement).first()
-    return None if row is None else value_of(people.User, row)
+    return find_value(connection, people.User, statement)
 
 
 def use(connection: Connection, secret: str, purpose: Purpose) -> User | None:

@@ -16,7 +16,17 @@ from rankgate.core.errors import UsageError, require
 from rankgate.core.frozen import dataclass
 from rankgate.store.material.projects import Project
 from rankgate.store.people.users import User
-from rankgate.store.rows import columns_of, new_id, now, unknown_error, value_fields, value_of
+from rankgate.store.rows import (
+    columns_of,
+    count_rows,
+    list_values,
+    new_id,
+    now,
+    unknown_error,
+    update_row,
+    value_fields,
+    value_of,
+)
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.people_tables import projects, roles, sessions, sign_ins, tokens, users
 from rankgate.store.tables.rating_tables import raters
@@ -145,7 +155,7 @@ def extend_session(connection: Connection, session: int, lifetime: timedelta = L
     """Extend a session; call this function every few minutes, not for every request."""
     moment = now()
     values = {"seen_at": moment, "expires_at": moment + lifetime}
-    connection.execute(sa.update(sessions).where(sessions.c.id == session).values(**values))
+    update_row(connection, sessions, session, **values)
 
 
 def end_session(connection: Connection, session: int) -> None:
@@ -157,7 +167,7 @@ def list_sessions(connection: Connection, user: int) -> list[Session]:
     """The unexpired sessions of a user, the last used first."""
     is_active = sa.and_(sessions.c.user == user, sessions.c.expires_at > now())
     statement = sa.select(sessions).where(is_active).order_by(sessions.c.seen_at.desc())
-    return [value_of(Session, row) for row in connection.execute(statement)]
+    return list_values(connection, Session, statement)
 
 
 def end_sessions(connection: Connection, user: int, *, except_for: int | None = None) -> int:
@@ -215,7 +225,7 @@ def begin_attempt(
     last = sa.select(sa.func.max(sign_ins.c.id)).where(is_same_login, sign_ins.c.good).scalar_subquery()
     name_failures = sa.and_(address_failures, is_same_login, sign_ins.c.id > sa.func.coalesce(last, 0))
     for failures, limit in ((name_failures, tries), (address_failures, from_one)):
-        if (connection.scalar(sa.select(sa.func.count()).where(failures)) or 0) >= limit:
+        if count_rows(connection, failures) >= limit:
             return None
     return new_id(connection, sign_ins, name=login, address=address, at=moment, good=False, checked=False)
 
@@ -229,7 +239,7 @@ def end_attempt(connection: Connection, attempt: int, *, is_right: bool) -> None
         is_right: True if the password or code was right.
     """
     values = {"good": is_right, "checked": True}
-    connection.execute(sa.update(sign_ins).where(sign_ins.c.id == attempt).values(**values))
+    update_row(connection, sign_ins, attempt, **values)
 
 
 SCOPES = ("read", "record", "rate", "manage", "admin")
@@ -299,7 +309,7 @@ def issue_token(
 
 def note_token_use(connection: Connection, token: int) -> None:
     """Record that a token was used."""
-    connection.execute(sa.update(tokens).where(tokens.c.id == token).values(used_at=now()))
+    update_row(connection, tokens, token, used_at=now())
 
 
 def list_tokens(connection: Connection, user: int | None = None) -> list[Token]:

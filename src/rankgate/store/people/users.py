@@ -16,7 +16,17 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import insert, new_id, now, taken_error, unknown_error, value_of
+from rankgate.store.rows import (
+    count_rows,
+    find_value,
+    insert,
+    list_values,
+    new_id,
+    now,
+    taken_error,
+    unknown_error,
+    value_of,
+)
 from rankgate.store.tables.people_tables import (
     ROLES,
     one_time_secrets,
@@ -143,12 +153,11 @@ def link(connection: Connection, user: int, issuer: str, subject: str) -> None:
 
 def list_users(connection: Connection) -> list[User]:
     """Every user, by name."""
-    return [value_of(User, row) for row in connection.execute(sa.select(users).order_by("name"))]
+    return list_values(connection, User, sa.select(users).order_by("name"))
 
 
 def _find_user(connection: Connection, condition: sa.ColumnElement[bool]) -> User | None:
-    row = connection.execute(sa.select(users).where(condition)).first()
-    return None if row is None else value_of(User, row)
+    return find_value(connection, User, sa.select(users).where(condition))
 
 
 def password_of(connection: Connection, name: str) -> str | None:
@@ -253,7 +262,7 @@ def _refuse_last_admin(connection: Connection, user: int) -> None:
     user_row = get(connection, user)
     if user_row is None:
         raise unknown_error("user", user)
-    if user_row.admin and not connection.scalar(sa.select(sa.func.count()).where(other_admins)):
+    if user_row.admin and not count_rows(connection, other_admins):
         raise UsageError(f"{user_row.name} is the only admin; add another first.", code="last-admin")
 
 
@@ -379,7 +388,7 @@ def _identity_text(identity: JsonObject) -> str:
 def list_raters(connection: Connection) -> list[Rater]:
     """Every rater, by number."""
     statement = sa.select(raters).order_by(raters.c.id)
-    return [value_of(Rater, row) for row in connection.execute(statement)]
+    return list_values(connection, Rater, statement)
 
 
 def raters_of_project(connection: Connection, project: int) -> dict[str, int]:

@@ -14,7 +14,18 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects, queries_documents
-from rankgate.store.rows import CHUNK_ROWS, insert, new_id, now, taken_error, unknown_error, value_of
+from rankgate.store.rows import (
+    CHUNK_ROWS,
+    count_rows,
+    insert,
+    list_values,
+    new_id,
+    now,
+    taken_error,
+    unknown_error,
+    update_row,
+    value_of,
+)
 from rankgate.store.tables.rating_tables import KINDS, STRATEGIES, batches, documents, queries, tasks
 
 if TYPE_CHECKING:
@@ -143,7 +154,7 @@ def list_batches(connection: Connection, project: int) -> list[Batch]:
     is_shown = sa.and_(batches.c.project == project, batches.c.archived_at.is_(None))
     statement = sa.select(batches).where(is_shown)
     order = (batches.c.priority.desc(), batches.c.deadline.is_(None), batches.c.deadline, "id")
-    return [value_of(Batch, row) for row in connection.execute(statement.order_by(*order))]
+    return list_values(connection, Batch, statement.order_by(*order))
 
 
 def change_batch(connection: Connection, batch: int, **values: object) -> Batch:
@@ -151,7 +162,7 @@ def change_batch(connection: Connection, batch: int, **values: object) -> Batch:
     columns = {"priority", "deadline", "state", "strategy", "most", "blind", "settings"}
     assert set(values) <= columns
     if values:
-        connection.execute(sa.update(batches).where(batches.c.id == batch).values(**values))
+        update_row(connection, batches, batch, **values)
     return get_batch(connection, batch)
 
 
@@ -256,13 +267,13 @@ def add_preferences(connection: Connection, batch: Batch, sides: Sequence[tuple[
 
 def _add(connection: Connection, batch: Batch, rows: list[JsonObject]) -> int:
     in_batch = tasks.c.batch == batch.id
-    earlier_count = connection.scalar(sa.select(sa.func.count()).where(in_batch)) or 0
+    earlier_count = count_rows(connection, in_batch)
     for begin in range(0, len(rows), CHUNK_ROWS):
         chunk = [
             {"project": batch.project, "batch": batch.id, **row} for row in rows[begin : begin + CHUNK_ROWS]
         ]
         connection.execute(insert(connection, tasks).on_conflict_do_nothing(), chunk)
-    return (connection.scalar(sa.select(sa.func.count()).where(in_batch)) or 0) - earlier_count
+    return count_rows(connection, in_batch) - earlier_count
 
 
 def task_position(seed: int, query: str, subject: str, *, by_query: bool) -> int:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 import sqlalchemy as sa
 
-from rankgate.core.errors import InputError
 from rankgate.core.present.column_texts import column_texts
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.people import users
 from rankgate.store.rating import tasks
 from rankgate.store.rating.ratings import FINAL, WITHDRAWN
 from rankgate.store.rating.task_state import lock_tasks, settle
-from rankgate.store.rows import MOMENT, insert, insert_table, now, read_table
+from rankgate.store.rows import MOMENT, count_rows, insert, insert_table, now, read_table
 from rankgate.store.tables.rating_tables import assignments, ratings
 
 if TYPE_CHECKING:
@@ -178,11 +177,10 @@ def _refuse_outside(connection: Connection, project: int, table: Ratings) -> Non
     if is_outside.any():
         row = int(is_outside.arg_max() or 0)
         scale_text = ", ".join(f"{possible_grade:g}" for possible_grade in possible)
-        raise InputError(
+        raise table.place.error(
             f"grade {rating_rows['grade'][row]:g} is not on the project's scale ({scale_text}).",
-            source=table.place.file(row),
-            line=table.place.line(row),
-            code="grade-outside-scale",
+            row,
+            "grade-outside-scale",
         )
 
 
@@ -196,4 +194,4 @@ def _last_ratings(connection: Connection, project: int) -> pl.DataFrame:
 
 def _count(connection: Connection, project: int) -> int:
     in_project = ratings.c.project == project
-    return connection.scalar(sa.select(sa.func.count()).where(in_project)) or 0
+    return count_rows(connection, in_project)

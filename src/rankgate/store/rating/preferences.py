@@ -13,7 +13,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.rating.task_state import require_answered, settle
-from rankgate.store.rows import insert, now, unknown_error, value_of
+from rankgate.store.rows import insert, list_values, now, unknown_error, value_of
 from rankgate.store.tables.model_tables import runs
 from rankgate.store.tables.rating_tables import assignments, documents, preferences, queries, raters, tasks
 
@@ -158,7 +158,7 @@ def preferences_of_rater(
     """The preferences of a rater in a project, newest first."""
     condition = sa.and_(preferences.c.project == project, preferences.c.rater == rater)
     statement = sa.select(preferences).where(condition).order_by(preferences.c.id.desc()).limit(most)
-    return [value_of(Preference, row) for row in connection.execute(statement)]
+    return list_values(connection, Preference, statement)
 
 
 def preferences_table(connection: Connection, batch: int) -> pl.DataFrame:

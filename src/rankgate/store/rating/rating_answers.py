@@ -18,6 +18,7 @@ from rankgate.store.rating import next_task, ratings
 from rankgate.store.rating import tasks as tasks_of
 from rankgate.store.rating.ratings import WITHDRAWN
 from rankgate.store.rating.task_state import lock_tasks
+from rankgate.store.rows import last_number
 from rankgate.store.tables.rating_tables import (
     assignments,
     batches,
@@ -124,8 +125,7 @@ def count_answered(
 ) -> AnsweredTasks:
     """Count the tasks that a rater has answered; the time grows with their number."""
     last_numbers = (
-        connection.scalar(sa.select(sa.func.max(table.c.id)).where(table.c.project == project)) or 0
-        for table in (ratings_table, preferences)
+        connection.scalar(last_number(table, project)) or 0 for table in (ratings_table, preferences)
     )
     return AnsweredTasks(*tasks_of.count_answered(connection, project, rater, batch), *last_numbers)
 

@@ -19,7 +19,18 @@ from rankgate.data.table_rows import RowLocation
 from rankgate.store.material import projects
 from rankgate.store.rating.next_task import LEASE
 from rankgate.store.rating.task_state import LockedTask, lock_task, require_answered, settle
-from rankgate.store.rows import CHUNK_ROWS, columns_of, insert_of, now, read_table, unknown_error, value_of
+from rankgate.store.rows import (
+    CHUNK_ROWS,
+    columns_of,
+    find_value,
+    insert_of,
+    last_number,
+    list_values,
+    now,
+    read_table,
+    unknown_error,
+    value_of,
+)
 from rankgate.store.tables.model_tables import judgments
 from rankgate.store.tables.rating_tables import (
     answer_counts,
@@ -282,13 +293,12 @@ def ratings_of_rater(
     condition = sa.and_(ratings.c.project == project, ratings.c.rater == rater)
     condition = condition if before is None else sa.and_(condition, ratings.c.id < before)
     statement = sa.select(ratings).where(condition).order_by(ratings.c.id.desc()).limit(most)
-    return [value_of(Rating, row) for row in connection.execute(statement)]
+    return list_values(connection, Rating, statement)
 
 
 def find(connection: Connection, rating_id: str) -> Rating | None:
     """A rating by the id that its client made."""
-    row = connection.execute(sa.select(ratings).where(ratings.c.rating_id == rating_id)).first()
-    return None if row is None else value_of(Rating, row)
+    return find_value(connection, Rating, sa.select(ratings).where(ratings.c.rating_id == rating_id))
 
 
 FINAL = "final word"
@@ -447,7 +457,7 @@ def ratings_state(connection: Connection, project: int) -> tuple[int, int]:
     rating_count = sa.select(sa.func.sum(answer_counts.c.ratings)).where(
         answer_counts.c.project == project, answer_counts.c.kind != "preference"
     )
-    last = sa.select(sa.func.max(ratings.c.id)).where(ratings.c.project == project)
+    last = last_number(ratings, project)
     return int(connection.scalar(rating_count) or 0), int(connection.scalar(last) or 0)
 
 

@@ -19,7 +19,7 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.material import queries_documents
 from rankgate.store.material.queries_documents import Document, Query
 from rankgate.store.rating.batches import Batch
-from rankgate.store.rows import columns_of, now, read_table, unknown_error, value_fields
+from rankgate.store.rows import columns_of, count_rows, now, read_table, unknown_error, value_fields
 from rankgate.store.tables import rating_tables
 from rankgate.store.tables.columns import Moment
 from rankgate.store.tables.model_tables import model_answers
@@ -214,7 +214,7 @@ def count_remaining(connection: Connection, batch: int, rater: int) -> int:
     condition = sa.and_(
         tasks.c.batch == batch, tasks.c.state == "open", tasks.c.id.not_in(answered_tasks), QUERY_SHOWN
     )
-    return connection.scalar(sa.select(sa.func.count()).where(condition)) or 0
+    return count_rows(connection, condition)
 
 
 IS_ASKED = sa.and_(

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.rating.ratings import WITHDRAWN, with_raters
-from rankgate.store.rows import MOMENT, read_table
+from rankgate.store.rows import MOMENT, last_number, read_table
 from rankgate.store.tables.rating_tables import answer_counts, batches, preferences, raters, ratings, tasks
 
 if TYPE_CHECKING:
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 def work_state(connection: Connection, project: int) -> tuple[int, ...]:
     """The count and the last numbers of a project's answers, which change when the work changes."""
     rating_count = sa.select(sa.func.sum(answer_counts.c.ratings)).where(answer_counts.c.project == project)
-    last_numbers = (
-        sa.select(sa.func.max(table.c.id)).where(table.c.project == project)
-        for table in (ratings, preferences)
-    )
+    last_numbers = (last_number(table, project) for table in (ratings, preferences))
     return tuple(int(connection.scalar(statement) or 0) for statement in (rating_count, *last_numbers))
 
 

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import get_by_number, has_ended, insert, new_id, now, unknown_error, value_of
+from rankgate.store.rows import (
+    find_value,
+    get_by_number,
+    has_ended,
+    insert,
+    list_values,
+    new_id,
+    now,
+    unknown_error,
+    update_row,
+)
 from rankgate.store.tables.record_tables import alerts, notifications
 
 if TYPE_CHECKING:
@@ -116,8 +126,7 @@ def fire_alert(
 def find_unresolved(connection: Connection, project: int, key: str) -> Alert | None:
     """The unresolved alert with a key, or None."""
     condition = sa.and_(alerts.c.project == project, alerts.c.key == key, alerts.c.state != "resolved")
-    row = connection.execute(sa.select(alerts).where(condition)).first()
-    return None if row is None else value_of(Alert, row)
+    return find_value(connection, Alert, sa.select(alerts).where(condition))
 
 
 def get_alert(connection: Connection, project: int, alert: int) -> Alert:
@@ -149,7 +158,7 @@ def list_alerts(
     if state is not None:
         statement = statement.where(alerts.c.state == state)
     order = (alerts.c.last_at.desc(), alerts.c.id.desc())
-    return [value_of(Alert, row) for row in connection.execute(statement.order_by(*order).limit(most))]
+    return list_values(connection, Alert, statement.order_by(*order).limit(most))
 
 
 def acknowledge_alert(connection: Connection, project: int, alert: int, user: int | None = None) -> Alert:
@@ -244,8 +253,7 @@ def find_due(
     if project is not None:
         in_project = alerts.c.project == project
         statement = statement.join(alerts, alerts.c.id == notifications.c.alert).where(in_project)
-    rows = connection.execute(statement.order_by(notifications.c.id).limit(most))
-    return [value_of(Notification, row) for row in rows]
+    return list_values(connection, Notification, statement.order_by(notifications.c.id).limit(most))
 
 
 def claim_notifications(
@@ -276,15 +284,14 @@ def claim_notifications(
 def notifications_of_alert(connection: Connection, alert: int) -> list[Notification]:
     """The notifications of an alert, the oldest first."""
     statement = sa.select(notifications).where(notifications.c.alert == alert)
-    rows = connection.execute(statement.order_by(notifications.c.id))
-    return [value_of(Notification, row) for row in rows]
+    return list_values(connection, Notification, statement.order_by(notifications.c.id))
 
 
 def mark_sent(connection: Connection, notification: int) -> None:
     """Record that a notification was sent."""
     table = notifications
     values = {"state": "sent", "tries": table.c.tries + 1, "sent_at": now(), "error": ""}
-    connection.execute(sa.update(table).where(table.c.id == notification).values(**values))
+    update_row(connection, table, notification, **values)
 
 
 def mark_failed(connection: Connection, notification: int, error: str, next_try_at: datetime | None) -> None:
@@ -303,4 +310,4 @@ def mark_failed(connection: Connection, notification: int, error: str, next_try_
         "next_try_at": next_try_at,
         "error": error,
     }
-    connection.execute(sa.update(table).where(table.c.id == notification).values(**values))
+    update_row(connection, table, notification, **values)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import new_id, now, unknown_error, value_of
+from rankgate.store.rows import find_value, list_values, new_id, now, unknown_error, value_of
 from rankgate.store.tables.record_tables import ANNOTATIONS, SUBJECTS, annotation_facts, comments
 
 if TYPE_CHECKING:
@@ -139,8 +139,9 @@ def list_annotations(
         statement = statement.where(
             sa.or_(annotation_facts.c.metric == metric, annotation_facts.c.metric.is_(None))
         )
-    rows = connection.execute(statement.order_by(annotation_facts.c.at, annotation_facts.c.id))
-    return [value_of(Annotation, row) for row in rows]
+    return list_values(
+        connection, Annotation, statement.order_by(annotation_facts.c.at, annotation_facts.c.id)
+    )
 
 
 def _find_annotation(
@@ -149,8 +150,7 @@ def _find_annotation(
     full_condition = sa.and_(
         annotation_facts.c.project == project, annotation_facts.c.withdraws.is_(None), condition
     )
-    row = connection.execute(sa.select(annotation_facts).where(full_condition)).first()
-    return None if row is None else value_of(Annotation, row)
+    return find_value(connection, Annotation, sa.select(annotation_facts).where(full_condition))
 
 
 DISCUSSION_PREFIX = "task/"

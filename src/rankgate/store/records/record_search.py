@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
 from rankgate.store.records.records import Record
-from rankgate.store.rows import unknown_error, value_of
+from rankgate.store.rows import list_values, unknown_error
 from rankgate.store.tables.record_tables import records
 
 if TYPE_CHECKING:
@@ -74,8 +74,7 @@ def find_records(
         if last is None:
             raise unknown_error("record", before)
         statement = statement.where(sa.or_(time < last, sa.and_(time == last, number < before)))
-    rows = connection.execute(statement.order_by(time.desc(), number.desc()).limit(most))
-    return [value_of(Record, row) for row in rows]
+    return list_values(connection, Record, statement.order_by(time.desc(), number.desc()).limit(most))
 
 
 def count_matches(connection: Connection, project: int, record_filter: RecordFilter) -> int:

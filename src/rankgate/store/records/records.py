@@ -18,7 +18,16 @@ from rankgate.core.errors import InputError, check_schema_version
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.codec import fits
 from rankgate.store.blobs.blob_folders import Blobs, from_parquet, read_json_blob, save_blob, to_parquet
-from rankgate.store.rows import CHUNK_ROWS, get_by_number, new_id, now, unknown_error, value_of
+from rankgate.store.rows import (
+    CHUNK_ROWS,
+    find_value,
+    get_by_number,
+    list_values,
+    new_id,
+    now,
+    unknown_error,
+    value_of,
+)
 from rankgate.store.tables.record_tables import record_values, records
 
 if TYPE_CHECKING:
@@ -338,8 +347,7 @@ def get(connection: Connection, record: int) -> Record:
 def by_hash(connection: Connection, project: int, sha256: str) -> Record | None:
     """The record of a project whose content has a hash, or None."""
     is_record = sa.and_(records.c.project == project, records.c.sha256 == sha256)
-    row = connection.execute(sa.select(records).where(is_record)).first()
-    return None if row is None else value_of(Record, row)
+    return find_value(connection, Record, sa.select(records).where(is_record))
 
 
 def find_record(connection: Connection, project: int, reference: str) -> Record:
@@ -399,15 +407,13 @@ def list_records(
         statement = statement.where(
             sa.or_(time < last.evaluated_at, sa.and_(time == last.evaluated_at, number < before))
         )
-    rows = connection.execute(statement.order_by(time.desc(), number.desc()).limit(most))
-    return [value_of(Record, row) for row in rows]
+    return list_values(connection, Record, statement.order_by(time.desc(), number.desc()).limit(most))
 
 
 def records_of_project(connection: Connection, project: int, numbers: Iterable[int]) -> list[Record]:
     """Records of a project by number, the oldest evaluation first."""
     statement = sa.select(records).where(records.c.project == project, records.c.id.in_(list(numbers)))
-    rows = connection.execute(statement.order_by(records.c.evaluated_at, records.c.id))
-    return [value_of(Record, row) for row in rows]
+    return list_values(connection, Record, statement.order_by(records.c.evaluated_at, records.c.id))
 
 
 def count_records(connection: Connection, project: int) -> int:

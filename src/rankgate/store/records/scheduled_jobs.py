@@ -18,8 +18,10 @@ from rankgate.store.rows import (
     has_ended,
     insert,
     list_rows,
+    list_values,
     now,
     unknown_error,
+    update_row,
     value_of,
 )
 from rankgate.store.tables.people_tables import projects
@@ -121,8 +123,7 @@ def list_enabled(connection: Connection) -> list[Job]:
     """The enabled jobs of all projects that are not archived."""
     active_projects = sa.select(projects.c.id).where(projects.c.archived_at.is_(None))
     statement = sa.select(jobs).where(jobs.c.enabled, jobs.c.project.in_(active_projects))
-    rows = connection.execute(statement.order_by(jobs.c.id))
-    return [value_of(Job, row) for row in rows]
+    return list_values(connection, Job, statement.order_by(jobs.c.id))
 
 
 _UNDER_WAY = ("waiting", "running")
@@ -235,7 +236,7 @@ def take_run(
         "log": "",
         "error": "",
     }
-    connection.execute(sa.update(runs).where(runs.c.id == number).values(**values))
+    update_row(connection, runs, number, **values)
     return get_job_run(connection, number)
 
 
@@ -252,7 +253,7 @@ def begin_run(connection: Connection, run: int, owner: str, *, lease: timedelta)
         "log": "",
         "error": "",
     }
-    connection.execute(sa.update(runs).where(runs.c.id == run).values(**values))
+    update_row(connection, runs, run, **values)
     return get_job_run(connection, run)
 
 
@@ -309,7 +310,7 @@ def last_run(connection: Connection, job: int, *, until: datetime | None = None)
 def list_runs(connection: Connection, job: int, *, most: int = 100) -> list[JobRun]:
     """The latest runs of a job, newest first."""
     statement = sa.select(runs).where(runs.c.job == job).order_by(runs.c.due_at.desc()).limit(most)
-    return [value_of(JobRun, row) for row in connection.execute(statement)]
+    return list_values(connection, JobRun, statement)
 
 
 def runs_of_project(connection: Connection, project: int, *, most: int = 100) -> list[JobRun]:
@@ -321,4 +322,4 @@ def runs_of_project(connection: Connection, project: int, *, most: int = 100) ->
         .order_by(runs.c.due_at.desc(), runs.c.id.desc())
         .limit(most)
     )
-    return [value_of(JobRun, row) for row in connection.execute(statement)]
+    return list_values(connection, JobRun, statement)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from rankgate.core.frozen import dataclass
-from rankgate.store.rows import value_of
+from rankgate.store.rows import list_values, value_of
 from rankgate.store.tables.people_tables import projects
 from rankgate.store.tables.record_tables import record_values, records
 
@@ -199,7 +199,7 @@ def list_series(connection: Connection, project: int) -> list[SeriesName]:
         .group_by(*key)
         .order_by(*key)
     )
-    return [value_of(SeriesName, row) for row in connection.execute(statement)]
+    return list_values(connection, SeriesName, statement)
 
 
 @dataclass(frozen=True)
@@ -240,4 +240,4 @@ def list_latest_values(connection: Connection, limit: int) -> list[LatestValue]:
     )
     columns = [ranked.c[name] for name in ("project", *names, "verdict")]
     statement = sa.select(*columns).where(ranked.c.rank == 1).order_by(*columns[:3]).limit(limit)
-    return [value_of(LatestValue, row) for row in connection.execute(statement)]
+    return list_values(connection, LatestValue, statement)

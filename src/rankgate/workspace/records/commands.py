@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @click.command("record")
-@click.argument("results", type=click.Path(), nargs=-1, metavar="RESULT.json...")
+@shared_options.paths("[results...] RESULT.json...")
 @verb_options(record, "to FOLDER", "store URL", "project NAME")
 @verb_options(record, "at MOMENT", "system NAME", "name NAME")
 @own_options("revision", "branch", "labels NAME=WORD --label")
@@ -138,7 +138,7 @@ _allow_http = option(
 )
 
 
-@click.group("alerts", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("alerts", cls=FullHelpGroup)
 def alerts_command() -> None:
     """Check the history of a project by rules; send messages when quality falls.
 
@@ -252,7 +252,7 @@ folder_option = click.option(
 )
 
 
-@click.group("jobs", cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("jobs", cls=FullHelpGroup)
 def jobs_command() -> None:
     """Run snapshots, evaluations, gates and KPIs on a schedule, and record their results.
 

@@ -98,7 +98,7 @@ class _CutoffsType(click.ParamType):  # type: ignore[type-arg]  # generic since 
     type=click.Choice([chart_kind.name for chart_kind in (*CHART_KINDS, *RESULT_CHART_KINDS)]),
 )
 @shared_options.qrels
-@click.argument("runs", type=click.Path(), nargs=-1, metavar="[RUN]...")
+@shared_options.paths("[runs...] [RUN]...")
 @metric_options.metrics_option(
     "A metric such as nDCG@10; may be given several times. Without it: the default of the kind."
 )
@@ -204,7 +204,7 @@ def _split_sources(function: Command) -> Command:
 
 
 @click.command("report", cls=_ReportCommand)
-@click.argument("sources", type=click.Path(), nargs=-1, required=True, metavar="SOURCE...")
+@shared_options.paths("sources... SOURCE...")
 @metric_options.metrics_option(
     "A metric such as nDCG@10; may be given several times. Without it those of the policy, else "
     f"{', '.join(DEFAULT_METRICS)}."

@@ -14,7 +14,7 @@ from rankgate.engines.configuration import ENGINES
 from rankgate.workspace.records.alerts.alert_kinds import ALERTS
 
 if TYPE_CHECKING:
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import Identity, Route
 
 
@@ -221,7 +221,7 @@ def current_page(route: str, group: str = "") -> MenuPage | None:
 
 def make_menu(
     identity: Identity, routes: Mapping[str, Route], base: str, route: str, group: str = ""
-) -> list[dict[str, PageValue]]:
+) -> list[PageRow]:
     """The sections and pages that a sender may open, with the current ones; empty outside projects.
 
     Args:
@@ -234,10 +234,10 @@ def make_menu(
     if identity.project is None:
         return []
     current = current_page(route, group)
-    menu: list[dict[str, PageValue]] = []
+    menu: list[PageRow] = []
     for section in SECTIONS:
         pages = [page for page in section.pages if (identity.role or "") in routes[page.route].needs]
-        links: list[dict[str, PageValue]] = [
+        links: list[PageRow] = [
             {
                 "label": page.label,
                 "address": _page_address(routes[page.route], page, base, identity.project.name),

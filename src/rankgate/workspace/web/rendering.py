@@ -68,6 +68,9 @@ PageValue: TypeAlias = (
 PageData: TypeAlias = "Mapping[str, PageValue]"
 """The data of a page, by name."""
 
+PageRow: TypeAlias = "dict[str, PageValue]"
+"""A row of a page, or data that a handler completes."""
+
 
 class OpenObject(dict[str, Any]):
     """A JSON object in which a missing name is None, for templates."""

@@ -98,7 +98,7 @@ def make_qrels(rows: pl.DataFrame, name: str, location: RowLocation) -> tuple[Qr
     if len(without_document):
         row = int((rows["doc_id"].is_null() & rows["grade"].is_not_null()).arg_max() or 0)
         problem = f"doc_id is empty{location.row_text(row)}."
-        raise InputError(problem, source=location.file(row), line=location.line(row), code="empty-value")
+        raise location.error(problem, row, "empty-value")
     rows = drop_empty(rows)
     graded_rows, unjudged_queries, graded_location = rated_rows(rows, location)
     unrated = rows.filter(pl.col("grade").is_null() & pl.col("doc_id").is_not_null())
@@ -121,7 +121,7 @@ def _refuse_scales(rows: pl.DataFrame, location: RowLocation) -> None:
         f"scale '{rows['scale'][row]}', and '{rows['scale'][first_row]}' before{line_text}; keep ratings of "
         "two scales in two files, and transform one."
     )
-    raise InputError(problem, source=location.file(row), line=location.line(row), code="mixed-scales")
+    raise location.error(problem, row, "mixed-scales")
 
 
 def _parse_times(rows: pl.DataFrame, location: RowLocation) -> pl.DataFrame:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("watch")
-@click.argument("policy", type=click.Path())
+@shared_options.paths("policy")
 @verb_options(watch, "events", "today DAY", "memory SIZE")
 @shared_options.from_formats("logs events")
 @prints

@@ -213,12 +213,7 @@ class Passages:
             if (lengths < 0).any():
                 row = int((lengths < 0).fill_null(value=False).arg_max() or 0)
                 problem = f"{collection.items.length} {lengths[row]} of '{ids[row]}' is less than 0."
-                raise InputError(
-                    problem,
-                    source=item_table.place.file(row),
-                    line=item_table.place.line(row),
-                    code="not-a-number",
-                )
+                raise item_table.place.error(problem, row, "not-a-number")
             columns.append(lengths.alias("tokens"))
         table = pl.DataFrame(columns)
         parts = table.filter(pl.col("source") != pl.col("doc_id"))["source"]

@@ -17,7 +17,7 @@ from rankgate.workspace.web.web_request import VIEWING_ROLES, page
 if TYPE_CHECKING:
     from rankgate.store.database import Connection
     from rankgate.store.records.alerts import Alert
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -44,7 +44,7 @@ def alert_page(request: WebRequest) -> PageReply:
     return PageReply("alert.html", data | {"cause": cause}, {"may": can_manage})
 
 
-def _find_cause(connection: Connection, request: WebRequest, alert: Alert) -> dict[str, PageValue] | None:
+def _find_cause(connection: Connection, request: WebRequest, alert: Alert) -> PageRow | None:
     """The evaluations before and after the fall, with the addresses of their pages."""
     pair = find_alert_pair(connection, request, alert)
     if pair is None:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from rankgate.store.records.series import Point
     from rankgate.workspace.web.dashboard.evaluation_pair import EvaluationPair
     from rankgate.workspace.web.dashboard.query_lists import RankedDocuments
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -141,9 +141,7 @@ def change_page(request: WebRequest) -> PageReply:
     return PageReply("change.html", data, extra, rows=PlainRows(_COLUMNS, rows))
 
 
-def _list_evaluations(
-    connection: Connection, request: WebRequest, pair: EvaluationPair
-) -> list[dict[str, PageValue]]:
+def _list_evaluations(connection: Connection, request: WebRequest, pair: EvaluationPair) -> list[PageRow]:
     """The latest evaluations with the metric, and those of the page, newest first."""
     latest = series.list_points(connection, request.project.id, pair.metric)[-_MAX_CHOICES:]
     points = sorted((*pair.metric_points, *latest), key=lambda point: point.evaluated_at)
@@ -227,7 +225,7 @@ def query_change_page(request: WebRequest) -> PageReply:
     return PageReply("query_change.html", data, extra)
 
 
-def _side_view(request: WebRequest, record: Record, point: Point) -> dict[str, PageValue]:
+def _side_view(request: WebRequest, record: Record, point: Point) -> PageRow:
     return {
         "record": record.sha256,
         "title": record_title(record),
@@ -245,7 +243,7 @@ def _missing_state(
     pair: EvaluationPair,
     query_ids: Collection[str],
     documents: list[pl.DataFrame],
-) -> dict[str, PageValue]:
+) -> PageRow:
     """The unjudged documents of queries, and the batch for them."""
     tables = [table.filter(pl.col("query_id").is_in(list(query_ids))) for table in documents]
     pairs = missing_pairs(connection, request, tables)

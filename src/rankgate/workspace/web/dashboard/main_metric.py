@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from rankgate.decisions.gating.verdict import RuleResult
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
     PointsBySeries = Mapping[tuple[str, str], Sequence[Point]]
@@ -236,7 +236,7 @@ class QueryMoves:
     status: str = ""
 
     @property
-    def data(self) -> dict[str, PageValue]:
+    def data(self) -> PageRow:
         """The moves as JSON, without addresses of pages."""
         return {name: value for name, value in vars(self).items() if name not in {"addresses", "comparison"}}
 

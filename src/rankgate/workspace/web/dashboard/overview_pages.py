@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from rankgate.store.records.alerts import Alert
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.replies import PageReply
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -290,7 +290,7 @@ def _group_lines(
     return tuple(groups)
 
 
-def _trend_data(line: TrendLine) -> dict[str, PageValue]:
+def _trend_data(line: TrendLine) -> PageRow:
     return {
         "name": line.name,
         "value": line.value,
@@ -302,7 +302,7 @@ def _trend_data(line: TrendLine) -> dict[str, PageValue]:
     }
 
 
-def _metric_data(main: TrendLine | None, points: Sequence[Point]) -> dict[str, PageValue] | None:
+def _metric_data(main: TrendLine | None, points: Sequence[Point]) -> PageRow | None:
     """The metric of the overview, with its last value and interval."""
     if main is None or not points:
         return None
@@ -317,9 +317,7 @@ def _metric_data(main: TrendLine | None, points: Sequence[Point]) -> dict[str, P
     }
 
 
-def _judgment_state(
-    connection: Connection, request: WebRequest, latest: list[Record]
-) -> dict[str, PageValue] | None:
+def _judgment_state(connection: Connection, request: WebRequest, latest: list[Record]) -> PageRow | None:
     """The age of the latest judgments, and their coverage of the last run."""
     stored_judgments = stored_runs.list_judgments(connection, request.project.id)
     newest = stored_judgments[-1] if stored_judgments else None
@@ -342,7 +340,7 @@ def _judgment_state(
     }
 
 
-def _run_coverage(request: WebRequest, record: Record) -> dict[str, PageValue] | None:
+def _run_coverage(request: WebRequest, record: Record) -> PageRow | None:
     """Shares of judged documents by depth, over all queries of the evaluated run.
 
     The record has the shares for queries with judgments; other queries have no judged documents.
@@ -383,7 +381,7 @@ def projects_page(request: WebRequest) -> PageReply:
     return replace(list_page, data={**list_page.data, "projects": rows})
 
 
-def _project_state(connection: Connection, project: int) -> dict[str, PageValue]:
+def _project_state(connection: Connection, project: int) -> PageRow:
     latest = next(iter(records.list_records(connection, project, most=1)), None)
     gate = next(iter(_list_gates(connection, project, most=1)), None)
     return {

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rankgate.measurement.explanation.explanation_results import Explanation
     from rankgate.store.records.records import Record
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -69,12 +69,12 @@ class QueryLists:
         return {doc for ranked in self.ranked for doc, _ in ranked.values()}
 
     @property
-    def data(self) -> list[dict[str, PageValue]]:
+    def data(self) -> list[PageRow]:
         """The lists as JSON rows: system, rank, document, grade, ranks gained."""
         return [row for list_rows in self._rows for row in list_rows]
 
     @property
-    def _rows(self) -> Iterator[list[dict[str, PageValue]]]:
+    def _rows(self) -> Iterator[list[PageRow]]:
         for position, (system, ranked) in enumerate(zip(self.systems, self.ranked, strict=True)):
             other_ranks = self._places(position)
             yield [

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from rankgate.store.records.records import Record
     from rankgate.workspace.web.dashboard.recorded_results import QueryValues
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -197,7 +197,7 @@ def _last_record_of(request: WebRequest, latest: Sequence[Record], query: str) -
     return next((record for record, values in values_by_record if values and query in values.rows), None)
 
 
-def _query_data(connection: Connection, request: WebRequest, query: str) -> dict[str, PageValue] | None:
+def _query_data(connection: Connection, request: WebRequest, query: str) -> PageRow | None:
     try:
         stored_query = queries_documents.get_query(connection, request.project.id, query)
     except UsageError:

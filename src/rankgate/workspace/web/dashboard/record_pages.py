@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.present.base_result import Result
     from rankgate.store.records.records import Record
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -217,7 +217,7 @@ def _query_string(parameters: Mapping[str, str]) -> str:
     return urlencode(parameters, quote_via=quote)
 
 
-def _make_tabs(kinds: Mapping[str, int], current_kind: str | None) -> list[dict[str, PageValue]]:
+def _make_tabs(kinds: Mapping[str, int], current_kind: str | None) -> list[PageRow]:
     """The groups and other kinds of existing records, with their numbers of records."""
     grouped_kinds = {kind for _, group_kinds in KIND_GROUPS for kind in group_kinds}
     tabs = [

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rankgate.store.blobs.stored_runs import StoredJudgments
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -113,7 +113,7 @@ def read_query_values(request: WebRequest, record: Record | Point) -> QueryValue
     return request.cache.get(("query values", record.per_query), make_value)
 
 
-def record_view(record: Record) -> dict[str, PageValue]:
+def record_view(record: Record) -> PageRow:
     """The data of a record for lists and for the top of its page."""
     names = (
         "id",

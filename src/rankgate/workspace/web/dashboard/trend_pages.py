@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from rankgate.store.records.record_notes import Annotation
     from rankgate.store.records.series import Point
     from rankgate.workspace.records.history import CachedChanges, History
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -330,9 +330,7 @@ def _all_series_page(request: WebRequest) -> PageReply:
     return PageReply("trends.html", data, {"lines": lines, "now": now()}, rows=sheet)
 
 
-def _series_rows(
-    connection: Connection, request: WebRequest
-) -> tuple[list[dict[str, PageValue]], list[TrendLine]]:
+def _series_rows(connection: Connection, request: WebRequest) -> tuple[list[PageRow], list[TrendLine]]:
     """The figures and the line of each series."""
     project = request.project.id
     latest = records.list_records(connection, project, most=_MAX_RECORDS)
@@ -366,7 +364,7 @@ def _cell_value(value: object) -> str | float | None:
     return value if isinstance(value, str | float) or value is None else str(value)
 
 
-def _annotation_rows(events: list[Annotation]) -> list[dict[str, PageValue]]:
+def _annotation_rows(events: list[Annotation]) -> list[PageRow]:
     names = ("id", "at", "kind", "text", "metric", "revision", "actor")
     return [{name: getattr(annotation, name) for name in names} for annotation in events[::-1]]
 
@@ -477,7 +475,7 @@ def _draw_history(request: WebRequest, history: History) -> tuple[str, str]:
     return drawing, page_content(remaining_document)
 
 
-def _list_steps(request: WebRequest, history: History) -> list[dict[str, PageValue]]:
+def _list_steps(request: WebRequest, history: History) -> list[PageRow]:
     """The changes and breaks of a history, each with the page that compares both sides."""
     steps = [
         (*entry(row), row["system"], row["record"])

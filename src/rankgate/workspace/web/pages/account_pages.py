@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rankgate.store.people.users import User
     from rankgate.workspace.web.oidc_provider import Provider
     from rankgate.workspace.web.oidc_users import OidcSettings
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.server_config import ServerConfig
     from rankgate.workspace.web.web_request import WebRequest
 
@@ -429,7 +429,7 @@ def account_page(request: WebRequest) -> PageReply:
             "second_factor": second_factors.has_second_factor(connection, user.id),
             "recovery_codes": second_factors.count_recovery_codes(connection, user.id),
         }
-    data: dict[str, PageValue] = {
+    data: PageRow = {
         "user": {"name": user.name, "display": user.display, "admin": user.admin},
         "tokens": [_token_view(token) for token in user_tokens],
     }
@@ -440,7 +440,7 @@ def account_page(request: WebRequest) -> PageReply:
     return PageReply("account.html", data)
 
 
-def _session_view(session: Session, current_session: Session) -> dict[str, PageValue]:
+def _session_view(session: Session, current_session: Session) -> PageRow:
     names = ("id", "created_at", "seen_at", "expires_at", "address", "browser")
     view = {name: getattr(session, name) for name in names}
     return view | {"current": session.id == current_session.id, "title": browser_title(session.browser)}
@@ -495,7 +495,7 @@ def end_other_sessions(request: WebRequest) -> ActionReply:
     return ActionReply("/account", {"ended": count})
 
 
-def _token_view(token: Token) -> dict[str, PageValue]:
+def _token_view(token: Token) -> PageRow:
     names = ("id", "name", "scopes", "project", "created_at", "expires_at", "revoked_at", "used_at")
     return {name: getattr(token, name) for name in names}
 

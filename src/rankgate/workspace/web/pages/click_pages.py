@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from rankgate.core.value_types import Json
     from rankgate.online.clicks.packed_searches import PackedSearches
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 _CLICKS_PATH = f"{STEPS_PATH}/clicks"
@@ -108,8 +108,8 @@ def clicks_page(request: WebRequest) -> PageReply:
         "A click model separates how good a document is from where it was shown. Queries of the log count if "
         "the project has them."
     )
-    data: dict[str, PageValue] = {"project": request.project.name, "lead": lead, "warning": ""}
-    extra: dict[str, PageValue] = {
+    data: PageRow = {"project": request.project.name, "lead": lead, "warning": ""}
+    extra: PageRow = {
         "options": {},
         "given": {"judgments": f"clicks-{len(list_judgment_names(request)) + 1}"},
         "action": "step-clicks",
@@ -183,7 +183,7 @@ def _estimate_seconds(searches: PackedSearches, model: str) -> float:
     return (time.monotonic() - start_time) * searches.searches / max(sample.searches, 1.0)
 
 
-def _state_cost(request: WebRequest, log: _ClickLog, seconds: float) -> dict[str, PageValue]:
+def _state_cost(request: WebRequest, log: _ClickLog, seconds: float) -> PageRow:
     searches, pairs = round(log.searches.searches), len(log.searches.pairs)
     queries = log.searches.pairs["query_id"].n_unique()
     is_too_long = seconds > _MAX_SECONDS

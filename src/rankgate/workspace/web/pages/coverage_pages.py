@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from rankgate.store.blobs.stored_results import StoredResult
     from rankgate.store.blobs.stored_runs import StoredRun
     from rankgate.store.store import Store
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -109,10 +109,10 @@ _MAX_ROWS = 100_000
 
 def _coverage_rows(
     request: WebRequest, project_runs: Sequence[StoredRun], graded_pairs: pl.DataFrame
-) -> list[dict[str, PageValue]]:
+) -> list[PageRow]:
     """The judged share of each run's first documents, by depth."""
     graded = graded_pairs.with_columns(judged=pl.lit(value=True))
-    rows: list[dict[str, PageValue]] = []
+    rows: list[PageRow] = []
     chunk: list[pl.DataFrame] = []
     for number, stored_run in enumerate(project_runs, 1):
         table = stored_runs.read_columns(stored_run, request.store.blobs, [*_PAIR, "score"])
@@ -156,12 +156,12 @@ def _judged_counts(numbers: Sequence[int], table: pl.DataFrame, graded: pl.DataF
     return run_numbers.fill_null(0)
 
 
-def _rater_accuracy(gold_answers: list[tuple[str, float, float | None]]) -> list[dict[str, PageValue]]:
+def _rater_accuracy(gold_answers: list[tuple[str, float, float | None]]) -> list[PageRow]:
     """The number of known grades that each rater found, and the mean distance from them."""
     answers_by_rater: dict[str, list[tuple[float, float | None]]] = defaultdict(list)
     for rater, gold, grade in gold_answers:
         answers_by_rater[rater].append((gold, grade))
-    rows: list[dict[str, PageValue]] = []
+    rows: list[PageRow] = []
     for rater, answers in answers_by_rater.items():
         distances = [abs(grade - gold) for gold, grade in answers if grade is not None]
         right = sum(grade == gold for gold, grade in answers)
@@ -208,7 +208,7 @@ def next_batch_page(request: WebRequest) -> PageReply:
     first, second, metric = fields["first"], fields["second"], fields["metric"]
     if open_verdict is not None and not (first and second):
         first, second, metric = (open_verdict["baseline"], open_verdict["candidate"], open_verdict["metric"])
-    data: dict[str, PageValue] = {
+    data: PageRow = {
         "project": request.project.name,
         "verdicts": verdicts,
         "runs": run_names,
@@ -230,7 +230,7 @@ def next_batch_page(request: WebRequest) -> PageReply:
     return PageReply("next.html", data)
 
 
-def _with_texts(request: WebRequest, pairs: list[dict[str, Any]]) -> list[dict[str, PageValue]]:
+def _with_texts(request: WebRequest, pairs: list[dict[str, Any]]) -> list[PageRow]:
     """Pairs with the text of the query and the title of the document."""
     keys = [(pair["query_id"], pair["doc_id"]) for pair in pairs]
     with request.store.read() as connection:
@@ -243,9 +243,7 @@ def _with_texts(request: WebRequest, pairs: list[dict[str, Any]]) -> list[dict[s
     ]
 
 
-def _verdict_view(
-    stored_verdict: StoredResult, verdict: dict[str, Any], run_names: list[str]
-) -> dict[str, PageValue]:
+def _verdict_view(stored_verdict: StoredResult, verdict: dict[str, Any], run_names: list[str]) -> PageRow:
     """A verdict with the metric of its deciding rule."""
     rules = verdict["rules"]
     open_rules = [rule for rule in rules if rule["status"] != "pass" and rule["metric"]]
@@ -355,8 +353,8 @@ def agreement_page(request: WebRequest) -> PageReply:
     if batch is not None and batch not in {rating_batch["id"] for rating_batch in rating_batches}:
         raise not_found("batch")
     compute = partial(compute_agreement, project=project.id, name=project.name, batch=batch)
-    data: dict[str, PageValue] = {"agreement": None, "confusion": [], "drift": [], "at": now()}
-    extra: dict[str, PageValue] = {}
+    data: PageRow = {"agreement": None, "confusion": [], "drift": [], "at": now()}
+    extra: PageRow = {}
     computing = 0  # the number of ratings whose figures another process computes
     with suppress(InputError):
         if state[0] >= MANY_RATINGS:
@@ -407,7 +405,7 @@ def compute_agreement(store: Store, project: int, name: str, batch: int | None) 
         query_ids = opinions.table["query_id"].unique().to_list()
         texts = queries_documents.read_query_texts(connection, project, query_ids)
     links = Links(query_text=lambda query_id: texts.get(query_id, ""))
-    data: dict[str, PageValue] = {
+    data: PageRow = {
         "agreement": agreement.to_dict(),
         "confusion": _confusion_rows(agreement.found.confusion),
         "drift": drift(opinions).to_dicts(),
@@ -434,7 +432,7 @@ def read_people_ratings(store: Store, project: int, name: str, batch: int | None
     return replace(all_ratings, table=rater_rows)
 
 
-def _confusion_rows(table: pl.DataFrame) -> list[dict[str, PageValue]]:
+def _confusion_rows(table: pl.DataFrame) -> list[PageRow]:
     """The counts of each rater's grades, one row per consensus grade of the other raters."""
     grades = sorted({*table["consensus"], *table["grade"]})
     counts = {(rater, consensus, grade): n for rater, consensus, grade, n in table.iter_rows()}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from rankgate.store.material.projects import ProjectSettings
     from rankgate.store.material.queries_documents import Document
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 _MAX_FIELD_LENGTH = 20_000
@@ -32,9 +32,7 @@ _BRIEF_FIELDS = 2
 """The number of fields of a document in a list."""
 
 
-def document_view(
-    document: Document, query_words: QueryWords, settings: ProjectSettings
-) -> dict[str, PageValue]:
+def document_view(document: Document, query_words: QueryWords, settings: ProjectSettings) -> PageRow:
     """The displayed fields of a document, with highlighted words of the query."""
     card_fields = choose_fields(settings, list(document.fields))
     image = image_address(document.image, settings)
@@ -52,8 +50,8 @@ def document_view(
 
 def _field_view(
     card_field: CardField, text: str, query_words: QueryWords, settings: ProjectSettings
-) -> dict[str, PageValue]:
-    view: dict[str, PageValue] = {
+) -> PageRow:
+    view: PageRow = {
         "name": card_field.field,
         "label": card_field.label or card_field.field,
         "place": card_field.position,
@@ -83,7 +81,7 @@ def _field_view(
     }
 
 
-def brief_view(view: dict[str, Any]) -> dict[str, PageValue]:
+def brief_view(view: dict[str, Any]) -> PageRow:
     """A document for a list: its title and the beginning of the next field."""
     text_fields = [field for field in view["fields"] if field["kind"] != "image"]
     fields = [

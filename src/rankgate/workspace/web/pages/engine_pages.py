@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from rankgate.engines.configuration import Configuration, EngineKind
     from rankgate.engines.project_engines import EngineAccess
     from rankgate.workspace.web.pages.live_engines import LiveDocument
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -174,7 +174,7 @@ def engines_page(request: WebRequest) -> PageReply:
     edited_engine = next((engine for engine in engines if engine.name == request.values["engine"]), None)
     wanted_kind = edited_engine.kind if edited_engine else request.values["kind"]
     kind = next((kind.name for kind in ENGINES.all_objects if kind.name == wanted_kind), None)
-    data: dict[str, PageValue] = {
+    data: PageRow = {
         "project": request.project.name,
         "engines": [_engine_view(request, engine) for engine in engines],
         "kinds": [{"name": kind.name, "title": kind.title} for kind in offered_kinds(request)],
@@ -182,7 +182,7 @@ def engines_page(request: WebRequest) -> PageReply:
         "engine": edited_engine.name if edited_engine else None,
         "runs": len(runs),
     }
-    extra: dict[str, PageValue] = {"given": {}, "folded": [], "options": {}, "access": _access(request)}
+    extra: PageRow = {"given": {}, "folded": [], "options": {}, "access": _access(request)}
     extra["judged"] = bool(list_judgment_names(request))
     if kind is not None:
         extra |= form_values(request, ENGINES.find(kind), edited_engine)
@@ -217,7 +217,7 @@ def _access(request: WebRequest) -> dict[str, list[str]]:
 
 def form_values(request: WebRequest, kind: EngineKind, edited_engine: ProjectEngine | None) -> dict[str, Any]:
     """The initial values of an engine's form."""
-    form_values: dict[str, PageValue] = {}
+    form_values: PageRow = {}
     if edited_engine is not None:
         form_values = {
             name: write_lines(value) if isinstance(value, dict | list) else value
@@ -236,7 +236,7 @@ def form_values(request: WebRequest, kind: EngineKind, edited_engine: ProjectEng
     }
 
 
-def _engine_view(request: WebRequest, engine: ProjectEngine) -> dict[str, PageValue]:
+def _engine_view(request: WebRequest, engine: ProjectEngine) -> PageRow:
     """An engine with the reason why it cannot be used, if any."""
     try:
         configure_engine(request, engine)
@@ -380,7 +380,7 @@ def _answer_page(request: WebRequest, configuration: Configuration, query: str) 
 
 def _card_view(
     request: WebRequest, first: Sequence[LiveDocument], documents: Sequence[Mapping[str, Any]]
-) -> dict[str, PageValue]:
+) -> PageRow:
     """The proposed card of a project without one, and the first document as raters would see it."""
     settings = request.project.settings
     proposal = propose_card([document["fields"] for document in documents])

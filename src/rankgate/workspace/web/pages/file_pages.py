@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rankgate.data.files.conversion import Conversion
     from rankgate.judging.store.import_export import ImportedFile
     from rankgate.store.blobs.blob_folders import Blobs
-    from rankgate.workspace.web.rendering import PageData, PageValue
+    from rankgate.workspace.web.rendering import PageData, PageRow
     from rankgate.workspace.web.web_request import Upload, WebRequest
 
 
@@ -160,11 +160,11 @@ def _import_contents(
     )
 
 
-def _trial_report(request: WebRequest, path: Path) -> dict[str, PageValue]:
+def _trial_report(request: WebRequest, path: Path) -> PageRow:
     """The report on a trial import: its result or problem, and the columns of a sheet."""
     fields = request.values
     columns = list_columns(fields["file"], fields["columns"], fields["final"])
-    data: dict[str, PageValue] = {
+    data: PageRow = {
         "project": request.project.name,
         "file": fields["file"].name,
         "added": False,
@@ -191,7 +191,7 @@ def _trial_report(request: WebRequest, path: Path) -> dict[str, PageValue]:
     return data | _import_report(conversion, incoming) | _rating_counts(incoming.contents)
 
 
-def _import_report(conversion: Conversion, incoming: ImportedFile) -> dict[str, PageValue]:
+def _import_report(conversion: Conversion, incoming: ImportedFile) -> PageRow:
     """The imported, recognised and lost contents of a file."""
     return {
         "format": conversion.from_format,
@@ -214,7 +214,7 @@ def _note_view(note: Note) -> PageData:
     return {"count": note.count, "what": note.what, "examples": list(note.examples)}
 
 
-def _rating_counts(contents: FileContents) -> dict[str, PageValue]:
+def _rating_counts(contents: FileContents) -> PageRow:
     """Counts of ratings by rater and by grade."""
     judged = contents.ratings or contents.qrels
     if judged is None:
@@ -242,7 +242,7 @@ def export_page(request: WebRequest) -> PageReply:
             for stored_judgments in stored_runs.list_judgments(connection, project)
         ]
         run_names = [f"run/{run.name}" for run in stored_runs.list_runs(connection, project)]
-    data: dict[str, PageValue] = {
+    data: PageRow = {
         "project": request.project.name,
         "what": choice.words,
         "format": form,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.models.model_job import Job
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -110,7 +110,7 @@ def models_page(request: WebRequest) -> PageReply:
     return PageReply("models.html", data, {"batches": batch_names, "runs": run_names})
 
 
-def _job_view(connection: Connection, job: Job) -> dict[str, PageValue]:
+def _job_view(connection: Connection, job: Job) -> PageRow:
     name = models_by_number(connection)[job.rater].name
     return job_view(connection, job) | {"model": name}
 

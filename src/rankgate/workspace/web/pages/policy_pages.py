@@ -29,7 +29,7 @@ from rankgate.workspace.web.web_request import (
 
 if TYPE_CHECKING:
     from rankgate.decisions.gating.policy import Policy
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 _POLICY_PATH = f"{PROJECT}/policy"
@@ -79,14 +79,14 @@ _FIELDS = (
 def policy_page(request: WebRequest) -> PageReply:
     """The page of the policy, with its form for managers."""
     text = request.project.settings.get("policy", "")
-    extra: dict[str, PageValue] = {
+    extra: PageRow = {
         "options": {"metric": list_watched_metrics(request)},
         "given": _form_values(parse_policy(text, "policy")) if text else {},
     }
     return PageReply("policy.html", {"project": request.project.name, "policy": text}, extra)
 
 
-def _form_values(policy: Policy) -> dict[str, PageValue]:
+def _form_values(policy: Policy) -> PageRow:
     """The values of the form that made a policy."""
     first, *further_rules = policy.rules
     must_have = [rule for rule in further_rules if rule.kind == "must_have"]
@@ -120,7 +120,7 @@ def set_policy(request: WebRequest) -> Reply:
         refused = refused_declaration(error, names)
         refused.field = refused.field or "metric"
         raise refused from None
-    data: dict[str, PageValue] = {"policy": text, "rules": policy.rule_count}
+    data: PageRow = {"policy": text, "rules": policy.rule_count}
     if request.values["preview"]:
         return PageReply("policy_text.html", data | {"project": request.project.name})
     with request.store.write() as connection:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from rankgate.store.blobs.stored_runs import StoredRun
     from rankgate.store.rating.batches import Batch
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -205,7 +205,7 @@ def preferences_page(request: WebRequest) -> PageReply:
     return PageReply("preferences.html", data)
 
 
-def _batch_view(connection: Connection, request: WebRequest, batch: Batch) -> dict[str, PageValue]:
+def _batch_view(connection: Connection, request: WebRequest, batch: Batch) -> PageRow:
     table = preferences.preferences_table(connection, batch.id)
     progress = tasks.progress(connection, batch.project, batch.id)
     votes = _count_votes(table)
@@ -226,9 +226,7 @@ def _batch_view(connection: Connection, request: WebRequest, batch: Batch) -> di
     }
 
 
-def _with_texts(
-    connection: Connection, request: WebRequest, votes: pl.DataFrame, kind: str
-) -> list[dict[str, PageValue]]:
+def _with_texts(connection: Connection, request: WebRequest, votes: pl.DataFrame, kind: str) -> list[PageRow]:
     """Pairs with the texts of their queries, and the titles of their documents."""
     pairs = votes.to_dicts()
     query_ids = {pair["query_id"] for pair in pairs}
@@ -258,12 +256,12 @@ def _count_votes(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _compute_outcome(votes: pl.DataFrame) -> dict[str, PageValue]:
+def _compute_outcome(votes: pl.DataFrame) -> PageRow:
     """The pairs whose majority prefers each side, with an interval and a sign test."""
     margin = votes["margin"].to_numpy().astype(np.float64)
     wins, losses = int((margin > 0).sum()), int((margin < 0).sum())
     decided_count = wins + losses
-    outcome: dict[str, PageValue] = {
+    outcome: PageRow = {
         "first": wins,
         "second": losses,
         "equal": len(votes) - decided_count,
@@ -283,7 +281,7 @@ def _compute_outcome(votes: pl.DataFrame) -> dict[str, PageValue]:
     return outcome
 
 
-def _left_share(table: pl.DataFrame) -> dict[str, PageValue]:
+def _left_share(table: pl.DataFrame) -> PageRow:
     """The share of choices of the left side; far from a half, the position influences raters."""
     choices = table.filter(pl.col("better").is_in(["first", "second"]))
     if choices.is_empty():
@@ -298,7 +296,7 @@ def _left_share(table: pl.DataFrame) -> dict[str, PageValue]:
     }
 
 
-def _rater_rows(table: pl.DataFrame) -> list[dict[str, PageValue]]:
+def _rater_rows(table: pl.DataFrame) -> list[PageRow]:
     """The choices and the pace of each rater."""
     better = pl.col("better")
     return (

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.records.records import Record
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow, PageValue
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -291,7 +291,7 @@ def contents_file(request: WebRequest) -> FileReply:
     project = request.project.id
     with request.store.read() as connection:
         scale = projects.scale(connection, project)
-        project_contents: dict[str, PageValue] = {
+        project_contents: PageRow = {
             "project": request.project.name,
             "scale": None if scale is None else _scale_view(scale),
             "batches": [
@@ -318,7 +318,7 @@ def contents_file(request: WebRequest) -> FileReply:
     return FileReply(to_json(project_contents), "application/json")
 
 
-def _scale_view(scale: Scale) -> dict[str, PageValue]:
+def _scale_view(scale: Scale) -> PageRow:
     labels: list[PageValue] = [list(label) for label in scale.labels]
     return {"lowest": scale.lowest, "highest": scale.highest, "labels": labels}
 

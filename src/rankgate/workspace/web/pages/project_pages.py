@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from rankgate.store.archive import Archivable
     from rankgate.store.material.projects import ProjectSettings
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -152,7 +152,7 @@ def project_overview(request: WebRequest) -> PageReply:
             if rules_of(batch.settings).again_of is None
         ]
         rater_works = request.cached("raters", lambda: list_rater_work(connection, project.id))
-        data: dict[str, PageValue] = {
+        data: PageRow = {
             "project": project.name,
             "heading": project.title,
             "description": project.description,
@@ -180,7 +180,7 @@ def _read_progress(connection: Connection, request: WebRequest) -> dict[int, tas
     return request.cached("progress", lambda: tasks.progress_by_batch(connection, project))
 
 
-def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> dict[str, PageValue]:
+def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> PageRow:
     names = ("id", "name", "kind", "strategy", "priority", "deadline", "state", "blind")
     return (
         {name: getattr(batch, name) for name in names}

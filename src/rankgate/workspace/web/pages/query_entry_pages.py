@@ -17,7 +17,7 @@ from rankgate.workspace.web.web_request import MANAGING_ROLES, Field, action, in
 
 if TYPE_CHECKING:
     from rankgate.store.material.queries_documents import Query
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -85,7 +85,7 @@ def add_queries(request: WebRequest) -> Reply:
     return ActionReply(request.project_path("queries"), counts)
 
 
-def _preview(request: WebRequest, query_list: QueryList, counts: dict[str, int]) -> dict[str, PageValue]:
+def _preview(request: WebRequest, query_list: QueryList, counts: dict[str, int]) -> PageRow:
     return {
         "project": request.project.name,
         **counts,

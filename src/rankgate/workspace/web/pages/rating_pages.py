@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rankgate.store.rating.rating_answers import Answer
     from rankgate.store.rating.task_state import LockedTask
     from rankgate.store.rating.tasks import Task
-    from rankgate.workspace.web.rendering import PageData, PageValue
+    from rankgate.workspace.web.rendering import PageData, PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -136,7 +136,7 @@ def _limit_seconds(value: float | None) -> float | None:
     return None if value is None else min(value, 86_400.0)
 
 
-def feedback(task: LockedTask, grade: float | None) -> dict[str, PageValue] | None:
+def feedback(task: LockedTask, grade: float | None) -> PageRow | None:
     """The known grade with its reason, for a training."""
     if task.kind != "training" or task.gold is None:
         return None
@@ -227,7 +227,7 @@ def make_page_state(
     number: int | None,
     batch: int | None,
     open_batches: OpenBatches,
-) -> dict[str, PageValue]:
+) -> PageRow:
     """The state of the rating page: task, scale, and the rater's progress."""
     task = None if number is None else _find_task(connection, request, number)
     recent_answers = rating_answers.latest_answers(connection, request.project.id, rater, _PACE_RATINGS)
@@ -260,7 +260,7 @@ def _rater_progress(
     number: int | None,
     batch: int | None,
     open_batches: OpenBatches,
-) -> dict[str, PageValue]:
+) -> PageRow:
     """The rater's completed and remaining work in the project or in one batch."""
     project = request.project.id
     counts = request.cached("open tasks", lambda: tasks.count_open(connection, project))
@@ -397,7 +397,7 @@ def record_rating(request: WebRequest) -> ActionReply:
     )
 
 
-def _next_task_reply(request: WebRequest, data: dict[str, PageValue]) -> ActionReply:
+def _next_task_reply(request: WebRequest, data: PageRow) -> ActionReply:
     batch = request.values.get("batch")
     path = (
         request.project_path("rate", "query") if request.values.get("list") else request.project_path("rate")
@@ -485,9 +485,9 @@ def history_page(request: WebRequest) -> PageReply:
     return PageReply("history.html", data)
 
 
-def _preference_rows(connection: Connection, request: WebRequest, rater: int) -> list[dict[str, PageValue]]:
+def _preference_rows(connection: Connection, request: WebRequest, rater: int) -> list[PageRow]:
     """The latest preferences of a rater."""
-    rows: list[dict[str, PageValue]] = []
+    rows: list[PageRow] = []
     for preference in preferences.preferences_of_rater(connection, request.project.id, rater):
         query = None if preference.task is None else tasks.get_task(connection, preference.task).query
         rows.append(

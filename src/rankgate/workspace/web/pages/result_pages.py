@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from rankgate.measurement.scoring import Convention
     from rankgate.store.blobs.stored_runs import StoredRun
     from rankgate.store.store import Store
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -302,14 +302,12 @@ def find_convention(name: str | None) -> Convention:
     return convention(name)
 
 
-def _mean_rows(
-    connection: Connection, request: WebRequest, new: Qrels, old: Qrels | None
-) -> list[dict[str, PageValue]]:
+def _mean_rows(connection: Connection, request: WebRequest, new: Qrels, old: Qrels | None) -> list[PageRow]:
     """The means of every run with the new and the last judgments."""
     project, blobs = request.project.id, request.store.blobs
     metrics = (request.values["metrics"] or DEFAULT_METRICS).split()
     metric_convention = find_convention(request.values["convention"])
-    rows: list[dict[str, PageValue]] = []
+    rows: list[PageRow] = []
     for stored_run in stored_runs.list_runs(connection, project):
         run = stored_runs.rankings(stored_run, blobs)
         new_means, old_means = (
@@ -393,7 +391,7 @@ def _score_runs(
     project_runs: Sequence[StoredRun],
     judged: pl.DataFrame,
     score: Callable[[list[Run]], Result],
-) -> tuple[dict[str, PageValue], str]:
+) -> tuple[PageRow, str]:
     """The values of runs that have judged queries and the names of other runs, and the document."""
     ids = judged.select("query_id").unique()
     unscored_names = [
@@ -407,20 +405,12 @@ def _score_runs(
         stored_runs.rankings(run, store.blobs) for run in project_runs if run.name not in unscored_names
     ]
     result = score(comparable) if comparable else None
-    data: dict[str, PageValue] = {
-        "evaluation": None if result is None else result.to_dict(),
-        "not_scored": unscored_names,
-    }
+    data: PageRow = {"evaluation": None if result is None else result.to_dict(), "not_scored": unscored_names}
     return data, "" if result is None else page_content(result.document())
 
 
 def _make_reply(
-    request: WebRequest,
-    data: dict[str, PageValue],
-    html: str,
-    *,
-    computing: int = 0,
-    made_at: datetime | None = None,
+    request: WebRequest, data: PageRow, html: str, *, computing: int = 0, made_at: datetime | None = None
 ) -> PageReply:
     """The page of an evaluation.
 
@@ -467,7 +457,7 @@ def ratings_evaluation_page(request: WebRequest) -> PageReply:
     page_name = f"evaluation {settings} {fields['after'] or 0}"
     page_result = read_background_result(request.store, project.id, page_name, (data_key, run_key), compute)
     if page_result.value is None:
-        data: dict[str, PageValue] = {"evaluation": None, "not_scored": [], "after": next_start}
+        data: PageRow = {"evaluation": None, "not_scored": [], "after": next_start}
         return _make_reply(request, data, "", computing=state[0])
     return _make_reply(
         request,

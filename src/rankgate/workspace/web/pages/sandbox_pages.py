@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from rankgate.data.run import Run
     from rankgate.engines.configuration import Configuration, EngineKind
     from rankgate.engines.engine import Query
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 _SANDBOX_PATH = f"{PROJECT}/engines/{{engine}}/sandbox"
@@ -80,7 +80,7 @@ def sandbox_page(request: WebRequest) -> PageReply:
     extra = form_values(request, ENGINES.find(engine.kind), engine)
     extra["given"] |= {"judgments": (judgments or [""])[-1], "metric": metrics[0]}
     extra["options"] |= {"judgments": judgments, "metric": metrics}
-    data: dict[str, PageValue] = {
+    data: PageRow = {
         "project": request.project.name,
         "engine": engine.name,
         "kind": engine.kind,
@@ -117,7 +117,7 @@ def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
             return start_job(request, "snapshot", "engine-snapshot", values, last_run)
         order = np.random.default_rng(0).permutation(len(judged_queries))[:_MAX_QUERIES]
         queries = [judged_queries[position] for position in sorted(order)]
-        data: dict[str, PageValue] = {
+        data: PageRow = {
             "project": request.project.name,
             "metric": metric,
             "queries": len(queries),
@@ -192,7 +192,7 @@ def _ask(request: WebRequest, configuration: Configuration, queries: list[Query]
     return request.cache.get(key, make_lists, changes=True, shortest=_KEEP_SECONDS)
 
 
-def _compare(qrels: Qrels, queries: list[Query], runs: dict[str, Run], metric: str) -> dict[str, PageValue]:
+def _compare(qrels: Qrels, queries: list[Query], runs: dict[str, Run], metric: str) -> PageRow:
     """The metric of the edited engine, and its difference from the engine as it is kept."""
     texts = {query.query_id: query.text for query in queries}
     judged = replace(qrels, table=qrels.table.filter(pl.col("query_id").is_in(list(texts))))

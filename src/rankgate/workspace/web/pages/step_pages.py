@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rankgate.store.blobs.stored_runs import StoredJudgments, StoredRun
     from rankgate.store.material.project_engines import ProjectEngine
     from rankgate.store.records.scheduled_jobs import JobRun
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -267,7 +267,7 @@ def _last_run(connection: Connection, request: WebRequest, step: str) -> JobRun 
     return None if job is None else scheduled_jobs.last_run(connection, job.id)
 
 
-def _run_view(run: JobRun | None) -> dict[str, PageValue] | None:
+def _run_view(run: JobRun | None) -> PageRow | None:
     if run is None:
         return None
     progress = read_progress(run.log) if run.under_way else None

@@ -30,7 +30,7 @@ from rankgate.workspace.web.web_request import (
 
 if TYPE_CHECKING:
     from rankgate.decisions.sweeps.sweep_plan import Plan
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 _SWEEP_PATH = f"{STEPS_PATH}/sweep"
@@ -95,8 +95,8 @@ def sweep_page(request: WebRequest) -> PageReply:
         "not choose it. Settings are the engine's values of names in braces."
     )
     warning = "" if dials else "No engine has values of names in braces; give one to an engine first."
-    data: dict[str, PageValue] = {"project": request.project.name, "lead": lead, "warning": warning}
-    extra: dict[str, PageValue] = {
+    data: PageRow = {"project": request.project.name, "lead": lead, "warning": warning}
+    extra: PageRow = {
         "options": options,
         "given": given,
         "action": "step-sweep",
@@ -154,7 +154,7 @@ def _read_plan(request: WebRequest, texts: list[str]) -> Plan:
         raise refused from None
 
 
-def _state_cost(request: WebRequest, plan: Plan, requests: int) -> dict[str, PageValue]:
+def _state_cost(request: WebRequest, plan: Plan, requests: int) -> PageRow:
     """The cost of a sweep in numbers and sentences; one query is sent, to see how long an answer takes."""
     target = plan.target
     assert isinstance(target, EngineTarget)  # the plan of an engine

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rankgate.store.material.queries_documents import Query
     from rankgate.store.rating.rating_answers import Answer
     from rankgate.store.rating.tasks import Task
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 REASONS = (
@@ -38,7 +38,7 @@ LIST_LENGTH = 10
 """The number of documents in lists shown side by side."""
 
 
-def scale_view(connection: Connection, project: int) -> list[dict[str, PageValue]]:
+def scale_view(connection: Connection, project: int) -> list[PageRow]:
     """The grades with keys, labels, descriptions, and shades from worthless to best."""
     grades = projects.grades(connection, project)
     if not grades:
@@ -59,7 +59,7 @@ def scale_view(connection: Connection, project: int) -> list[dict[str, PageValue
 
 def task_view(
     connection: Connection, request: WebRequest, task: Task, rater: int, rater_answer: Answer | None = None
-) -> dict[str, PageValue]:
+) -> PageRow:
     """The task in the form for pages and programs."""
     query = task.query
     language = request.project.settings.get("language") or ""
@@ -76,7 +76,7 @@ def task_view(
     again_of = rules_of(batch.settings).again_of
     if again_of is not None:  # a repeated pair looks like any other pair
         batch, kind = get_batch(connection, again_of), "rating"
-    view: dict[str, PageValue] = {
+    view: PageRow = {
         "id": task.id,
         "batch": {"id": batch.id, "name": batch.name, "kind": kind, "deadline": batch.deadline},
         "query": {
@@ -94,7 +94,7 @@ def task_view(
     return view
 
 
-def _answer_view(rater_answer: Answer) -> dict[str, PageValue]:
+def _answer_view(rater_answer: Answer) -> PageRow:
     return {
         "grade": rater_answer.grade,
         "choice": rater_answer.choice,
@@ -111,7 +111,7 @@ def swaps_sides(task: int, kind: str, rater: int) -> bool:
 
 def _list_view(
     connection: Connection, request: WebRequest, run: StoredRun | None, query: Query, query_words: QueryWords
-) -> list[dict[str, PageValue]]:
+) -> list[PageRow]:
     """The first documents of a list, each with its first fields."""
     assert run is not None
     table = read_run_table(request, run)

@@ -28,7 +28,7 @@ from rankgate.workspace.web.web_request import invalid_value
 
 if TYPE_CHECKING:
     from rankgate.data.file_contents import FileContents
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import Upload
 
 
@@ -177,7 +177,7 @@ def read_parquet(upload: Upload, name: str, size_limit: float) -> pl.DataFrame:
         raise invalid_value(name, "is not a Parquet table") from None
 
 
-def list_columns(upload: Upload, columns: str | None, final: str | None) -> list[dict[str, PageValue]]:
+def list_columns(upload: Upload, columns: str | None, final: str | None) -> list[PageRow]:
     """The columns of a sheet, with some values and the named or guessed field of each column.
 
     Empty for a file that is not a sheet.
@@ -203,7 +203,7 @@ def list_columns(upload: Upload, columns: str | None, final: str | None) -> list
     ]
 
 
-def add_text_columns(columns: list[dict[str, Any]], contents: FileContents) -> list[dict[str, PageValue]]:
+def add_text_columns(columns: list[dict[str, Any]], contents: FileContents) -> list[PageRow]:
     """The columns of a sheet, including columns imported as texts of queries or documents."""
     texts: dict[str, str] = {}
     for table, links in ((contents.queries, _QUERY_FIELDS), (contents.documents, _DOCUMENT_FIELDS)):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rankgate.store.database import Connection
     from rankgate.store.records.alerts import Alert
     from rankgate.store.records.scheduled_jobs import Job, JobRun
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -120,7 +120,7 @@ def send_test(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("alerts", "rules"), {"sent": True})
 
 
-def alert_row(connection: Connection, alert: Alert) -> dict[str, PageValue]:
+def alert_row(connection: Connection, alert: Alert) -> PageRow:
     """The row of an alert in lists and on its page."""
     user_name = None
     if alert.acknowledged_by is not None:
@@ -257,9 +257,9 @@ def _can_manage(request: WebRequest) -> bool:
     return request.role in {"admin", "manager"}
 
 
-def _job_view(job: Job, last: JobRun | None, *, may: bool) -> dict[str, PageValue]:
+def _job_view(job: Job, last: JobRun | None, *, may: bool) -> PageRow:
     due_at = next_due(job.schedule, job.timezone, now()) if job.enabled else None
-    fields: dict[str, PageValue] = {
+    fields: PageRow = {
         "name": job.name,
         "kind": job.kind,
         "schedule": job.schedule,
@@ -272,8 +272,8 @@ def _job_view(job: Job, last: JobRun | None, *, may: bool) -> dict[str, PageValu
     return fields | ({"settings": dict(job.settings)} if may else {})
 
 
-def _run_view(run: JobRun, name: str, *, may: bool) -> dict[str, PageValue]:
-    fields: dict[str, PageValue] = {
+def _run_view(run: JobRun, name: str, *, may: bool) -> PageRow:
+    fields: PageRow = {
         "id": run.id,
         "job": name,
         "due_at": run.due_at,

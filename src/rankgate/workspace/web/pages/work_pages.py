@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from rankgate.store.rating.batches import Batch
-    from rankgate.workspace.web.rendering import PageValue
+    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -64,14 +64,14 @@ def batch_page(request: WebRequest) -> PageReply:
         rules = rules_of(batch.settings)
         names = {number: name for name, number in raters.items()}
         trainings = _training_names(connection, request, batch)
-        results: list[dict[str, PageValue]] = []
+        results: list[PageRow] = []
         if rules.qualification is not None:
             for name, number in raters.items():
                 result = batch_rules.qualification(connection, number, rules.qualification, rules.share)
                 if result.answered:
                     results.append({"rater": name, **vars(result), "passed": result.passed})
         progress = tasks.progress(connection, request.project.id, batch.id)
-    data: dict[str, PageValue] = {
+    data: PageRow = {
         "project": request.project.name,
         "batch": {
             name: getattr(batch, name)
@@ -236,7 +236,7 @@ def discussions_page(request: WebRequest) -> PageReply:
                 }
             )
         scale = scale_view(connection, request.project.id)
-    data: dict[str, PageValue] = {
+    data: PageRow = {
         "project": request.project.name,
         "discussions": rows,
         "total": len(disputes),
@@ -246,7 +246,7 @@ def discussions_page(request: WebRequest) -> PageReply:
     return PageReply("discussions.html", data, images=images)
 
 
-def _nameless_answers(answers: Sequence[tasks.DisputedAnswer], rater_name: str) -> list[dict[str, PageValue]]:
+def _nameless_answers(answers: Sequence[tasks.DisputedAnswer], rater_name: str) -> list[PageRow]:
     """The answers to a pair without names, so that raters judge the reasons and not the names."""
     return [
         {
@@ -260,7 +260,7 @@ def _nameless_answers(answers: Sequence[tasks.DisputedAnswer], rater_name: str) 
     ]
 
 
-def list_discussion(connection: Connection, request: WebRequest, task: int) -> list[dict[str, PageValue]]:
+def list_discussion(connection: Connection, request: WebRequest, task: int) -> list[PageRow]:
     """The comments on a pair; authors are hidden from raters."""
     is_manager = request.role in {"admin", "manager"}
     return [
