@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from rankgate.core.present.charts import chart_style
 from rankgate.core.present.charts.chart_layers import find_label_spots, needs_white
-from rankgate.core.present.charts.chart_style import DARK, PAPER, SYSTEMS, grade_colour, separate_positions, shorten_names
+from rankgate.core.present.charts.chart_style import (
+    DARK,
+    PAPER,
+    SYSTEMS,
+    grade_colour,
+    separate_positions,
+    shorten_names,
+)
 from rankgate.core.present.document_model import shorten_name
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from rankgate.core.errors import require
 from rankgate.core.present.charts.chart_style import (
-    GREY,
     INK,
     SYSTEMS,
     separate_positions,
@@ -58,7 +57,7 @@ def inline_data(rows: Rows) -> Any:
 
 
 def labelled_lines(
-    rows: Rows, x: Axis, y: Axis, *, size: tuple[int, int] = (480, 300), title: str = "", listed: bool = False
+    rows: Rows, x: Axis, y: Axis, *, size: tuple[int, int] = (480, 300), listed: bool = False
 ) -> Any:
     """A line for each ``series``, named at its right end.
 
@@ -68,7 +67,6 @@ def labelled_lines(
         x: the axis along the lines.
         y: the other axis; without a domain its range comes from the data.
         size: the size of the panel, in points.
-        title: the title above the panel.
         listed: True if names are a list in the order of the rows, for lines that end at one point.
     """
     alt = load_altair()
@@ -101,7 +99,7 @@ def labelled_lines(
             for i, (name, label) in enumerate(zip(names, shorten_names(names), strict=True))
         ]
     return alt.layer(*layers, *_label_layers(ends, names, colours, width)).properties(
-        width=width, height=height, **panel_title(title)
+        width=width, height=height
     )
 
 
@@ -159,21 +157,8 @@ def axis_title(title: str, low: float) -> str:
     return f"{title} (axis starts at {low:.2g})" if low > 0 and title else title
 
 
-def rule_line(field: str, value: float, *, along: str = "y", dashed: bool = False) -> Any:
-    """A line across a panel at a value of one axis."""
-    alt = load_altair()
-    dash = [4, 3] if dashed else [1, 0]
-    mark = alt.Chart(inline_data([{field: value}])).mark_rule(color=GREY, strokeDash=dash)
-    return mark.encode(**{along: f"{field}:Q"})
-
-
 SIGNED_LABELS = "datum.value == 0 ? '0' : format(datum.value, '+.2~f')"
 """Labels of differences, with their signs, as an expression of Vega."""
-
-
-def signed_axis() -> Any:
-    """Ticks of differences, with their signs."""
-    return load_altair().Axis(labelExpr=SIGNED_LABELS, tickCount=6)
 
 
 def concat_panels(panels: Sequence[object], columns: int = 2, spacing: int = 28) -> Any:

@@ -85,7 +85,7 @@ class PointNames(NamedTuple):
         most: the largest number of names; None for any.
         outside: the largest distance that names may extend beyond the right edge, in points.
         all_named: True if names without room stand on the right, each with a line to its point.
-        colour: as `Mark` takes it.
+        colour, rows: as `Mark` takes them.
     """
 
     text: Callable[[Mapping[str, Any]], str]
@@ -93,6 +93,7 @@ class PointNames(NamedTuple):
     outside: float = 0
     all_named: bool = False
     colour: Colour = INK
+    rows: Callable[[Rows, Any], Rows] | None = None
 
 
 class Reference(NamedTuple):
@@ -143,7 +144,7 @@ class Panel(NamedTuple):
         title: a template, or a function of the result and the panel's rows.
         series: the column whose values have a colour each, the same in all panels.
         by_grade: True if the colours of series are those of their ``grade``.
-        names: where the names of series stand: ``legend``, ``ends`` of lines, or a ``list``.
+        names: where the names of series stand: ``legend``, ``ends`` of lines, a ``list`` or ``none``.
         legend: the title of the legend.
         colour: a colour, or tests with colours as `highlight` makes them; without series blue.
         width: its width in points.

@@ -51,6 +51,7 @@ _TYPES = {"number": "quantitative", "log": "quantitative", "time": "temporal", "
 _BAR_HEIGHT = 16  # of a bar in a row
 _MANY_NAMES, _SMALLER_ROW = 40, 0.6  # names with rows of a smaller height, and its share
 _TICKS = 6
+_NAME_WIDTH = 20  # points below which names below a panel stand upright
 _WIDE_NAME = 9  # letters from which names below a panel are inclined
 _WORDS_DISTANCE = 10  # between the right edge of a panel and words beside it
 _LOWEST_PANEL = 40  # points
@@ -97,7 +98,7 @@ def draw_chart(view: ChartView, kind: str, result: Any, **options: object) -> Pi
         raise UsageError(fill(view.empty, result), code="nothing-to-draw")
     texts = {"drawn": _Drawn(rows)}
     drawn_panels = [drawing() for drawing in drawings]
-    is_single = len(panels) == 1 and not getattr(panels[0], "facet", ())
+    is_single = len(drawn_panels) == 1 and not getattr(panels[0], "title", "")
     chart = drawn_panels[0] if is_single else concat_panels(drawn_panels, view.across)
     if len(drawn_panels) > 1 and all(
         getattr(panel, "series", "") and panel.names == "legend" for panel in panels
@@ -208,7 +209,7 @@ class _PanelDrawing:
         layers = [layer for mark in self.panel.marks for layer in self.layers(mark)]
         title = self.panel.title
         heading = panel_title(title(self.result, self.rows) if callable(title) else self.fill(title))
-        if self.panel.names != "legend":
+        if self.panel.names in {"ends", "list"}:
             rows = [
                 {**row, "series": row[self.panel.series]}
                 for row in self.rows
@@ -229,7 +230,8 @@ class _PanelDrawing:
 
     def point_names(self, mark: PointNames) -> list[Any]:
         """Names next to the points, and around the others' points."""
-        rows = [{**row, "shown": mark.text(row)} for row in self.rows]
+        points_of_names = mark.rows(self.rows, self.result) if mark.rows else self.rows
+        rows = [{**row, "shown": mark.text(row)} for row in points_of_names]
         rows.sort(key=lambda row: not row["shown"])
         named_rows = [row for row in rows if row["shown"]]
         x, y = _share_along(self.x), _share_along(self.y)
@@ -356,7 +358,10 @@ class _PanelDrawing:
         if axis.scale == "names":
             options: JsonObject = {"domain": False, "ticks": False, "grid": False, "labelPadding": 6}
             if not self.is_row:
-                options["labelAngle"] = 0 if max(map(len, self.names)) < _WIDE_NAME else -40
+                is_dense = self.width / len(self.names) < _NAME_WIDTH
+                is_wide = max(map(len, self.names)) >= _WIDE_NAME
+                options |= {"labelAngle": -90 if is_dense else -40 if is_wide else 0}
+                options |= {"labelFontSize": 9} if is_dense else {}
             return {"field": column, "type": "nominal", "sort": self.names, "title": None, "axis": options}
         if axis.bare:
             options = {"labels": False, "ticks": False, "domain": False, "grid": False, "title": None}
