@@ -40,6 +40,7 @@ class Axis(NamedTuple):
         ticks: the positions of its marks; empty for the default.
         zero: True if it begins at 0 where it has no domain.
         bare: True if the axis is not drawn.
+        grid: True if its marks have lines across the panel.
     """
 
     column: str
@@ -50,6 +51,7 @@ class Axis(NamedTuple):
     ticks: tuple[float, ...] = ()
     zero: bool = True
     bare: bool = False
+    grid: bool = True
 
 
 class Mark(NamedTuple):

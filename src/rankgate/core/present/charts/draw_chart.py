@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_layers import find_label_spots, heat_map, spot_layers, unplaced_layers
 from rankgate.core.present.charts.chart_parts import (
+    LABEL_HEIGHT,
     SIGNED_LABELS,
     axis_title,
     concat_panels,
     inline_data,
-    labelled_lines,
+    line_ends,
     load_altair,
+    padded_domain,
     panel_title,
 )
-from rankgate.core.present.charts.chart_style import BLUE, GREY, grade_shades, shorten_names, system_colour
+from rankgate.core.present.charts.chart_style import (
+    BLUE,
+    GREY,
+    SYSTEMS,
+    grade_shades,
+    shorten_names,
+    system_colour,
+)
 from rankgate.core.present.charts.chart_views import Axis, HeatMap, Mark, Panel, PointNames, Reference
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.layout import fact, fields_of, fill, sentences
@@ -53,6 +62,9 @@ _MANY_NAMES, _SMALLER_ROW = 40, 0.6  # names with rows of a smaller height, and 
 _TICKS = 6
 _NAME_WIDTH = 20  # points below which names below a panel stand upright
 _WIDE_NAME = 9  # letters from which names below a panel are inclined
+_COLOURED_SERIES = len(SYSTEMS) - 1  # coloured series; other series are thin
+_MAX_POINTS = 20  # points that can still be told apart on a line
+_LABEL_DISTANCE = 12  # distance between the names and the ends of lines
 _WORDS_DISTANCE = 10  # between the right edge of a panel and words beside it
 _LOWEST_PANEL = 40  # points
 
@@ -189,11 +201,17 @@ class _PanelDrawing:
         self.shades = self.series_shades(all_rows) if panel.series else {}
         self.fill: Fill = lambda template: fill(template, result, {**rows[0], "drawn": _Drawn(rows)})
         self.x, self.y = map(self.axis, (panel.x, panel.y))
+        if panel.names in {"ends", "list"}:
+            positions, values = ([row[axis.column] for row in rows] for axis in (self.x, self.y))
+            self.x = self.x._replace(domain=self.x.domain or (min(positions), max(positions)), grid=False)
+            self.y = self.y._replace(domain=self.y.domain or padded_domain(values))
         self.is_row = self.y.scale == "names"  # names below each other
         self.values, self.position = (self.x, self.y) if self.is_row else (self.y, self.x)
         self.along, self.across = ("x", "y") if self.is_row else ("y", "x")
         self.names = list(dict.fromkeys(row[self.position.column] for row in rows))
         self.width, self.height = panel.width, panel.height
+        if panel.names in {"ends", "list"}:
+            self.height = max(self.height, LABEL_HEIGHT * len(self.shades))
         if self.is_row:
             size = self.height * (_SMALLER_ROW if len(self.names) > _MANY_NAMES else 1)
             self.height = max(round(size) * len(self.names), _LOWEST_PANEL)
@@ -210,17 +228,34 @@ class _PanelDrawing:
         title = self.panel.title
         heading = panel_title(title(self.result, self.rows) if callable(title) else self.fill(title))
         if self.panel.names in {"ends", "list"}:
-            rows = [
-                {**row, "series": row[self.panel.series]}
-                for row in self.rows
-                if row[self.y.column] is not None
-            ]
-            lines = labelled_lines(
-                rows, self.x, self.y, size=(self.width, self.height), listed=self.panel.names == "list"
-            )
-            self.height = lines.height
-            layers.insert(0, lines)
+            layers = [*self.named_lines(), *layers]
         return load_altair().layer(*layers).properties(width=self.width, height=self.height, **heading)
+
+    def named_lines(self) -> list[Any]:
+        """A line for each series, named at its right end; the first series are thick."""
+        series, y = self.panel.series, self.y.column
+        rows = [row for row in self.rows if row[y] is not None]
+        values: dict[str, list[float]] = {}
+        for row in rows:
+            values.setdefault(row[series], []).append(float(row[y]))
+        thin = {"test": {"field": series, "oneOf": list(values)[_COLOURED_SERIES:]}, "value": 1}
+        line = Mark(
+            "line", y, rows=lambda *_: rows, channels={"strokeWidth": {"condition": thin, "value": 2}}
+        )
+        points = Mark("point", y, style={"size": 26}, rows=lambda *_: rows)
+        is_sparse = len(rows) <= _MAX_POINTS * len(values)
+        assert self.y.domain
+        ends = [
+            {**end, series: end["series"]}
+            for end in line_ends(values, self.y.domain, self.height, listed=self.panel.names == "list")
+        ]
+        edge = {"x": {"value": self.width}, "x2": {"value": self.width + _LABEL_DISTANCE - 3}}
+        leader = Mark("rule", "own", "at", "", {"opacity": 0.6}, lambda *_: ends, edge)
+        channels = {"x": {"value": self.width + _LABEL_DISTANCE}, "color": self.series_colour()}
+        style = {"baseline": "middle", "fontSize": 11}
+        label = Mark("words", "{label}", "at", "", style, lambda *_: ends, channels)
+        marks = [line, *((points,) if is_sparse else ()), leader, label]
+        return [layer for mark in marks for layer in self.layer(mark)]
 
     def layers(self, mark: Mark | Reference | PointNames) -> list[Any]:
         """The layers of a mark."""
@@ -365,10 +400,10 @@ class _PanelDrawing:
             return {"field": column, "type": "nominal", "sort": self.names, "title": None, "axis": options}
         if axis.bare:
             options = {"labels": False, "ticks": False, "domain": False, "grid": False, "title": None}
-            return {"field": column, "type": "quantitative", "axis": options}
+            return {"field": column, "type": "quantitative", "axis": options, "scale": _scale(axis)}
         scale, options = _scale(axis), _ticks(axis)
         title = axis.title
-        if axis.domain and axis.scale == "number" and axis.form != "d":
+        if axis.domain and axis.scale == "number" and axis.form != "d" and axis.grid:
             title = axis_title(title, axis.domain[0])
         channel = {"field": column, "type": _TYPES[axis.scale], "title": title or None}
         return {**channel, **({"scale": scale} if scale else {}), **({"axis": options} if options else {})}
@@ -400,13 +435,16 @@ def _ticks(axis: Axis) -> JsonObject:
     if axis.scale == "time":
         return {"format": axis.form or "%d %b", "tickCount": _TICKS}
     ticks: JsonObject = {"format": axis.form} if axis.form else {}
+    if not axis.grid:
+        ticks["grid"] = False
     if axis.form == "d":
         ticks["tickMinStep"] = 1
-    elif axis.domain and axis.scale == "number":
+    elif axis.domain and axis.scale == "number" and axis.grid:
         ticks["tickCount"] = _TICKS
     if axis.scale == "rank":
         ticks |= {"labelAngle": 0, "domain": False, "ticks": False}
-    return {**ticks, "values": list(axis.ticks)} if axis.ticks else ticks
+    overlap = {"values": list(axis.ticks), "labelOverlap": "greedy"}
+    return {**ticks, **overlap} if axis.ticks else ticks
 
 
 def _type(rows: Sequence[Row], column: str) -> str:
