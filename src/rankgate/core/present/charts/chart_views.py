@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rankgate.core.present.layout import Sentence
 
     Text = str | Sequence[str | Sentence] | Callable[[Any], str]
-    Colour = str | tuple[tuple[str | tuple[str, object], str] | str, ...]
+    Colour = str | tuple[Any, ...]  # a colour, or tests with colours and the last colour
 
 Rows = Sequence[Mapping[str, Any]]
 """The rows of a panel."""
@@ -198,6 +198,11 @@ class HeatMap(NamedTuple):
     shades: Sequence[str] = SHARES
     form: str = ""
     longest: int = 0
+
+    @property
+    def has_legend(self) -> bool:
+        """False: its cells have numbers."""
+        return False
 
 
 class ChartView(NamedTuple):

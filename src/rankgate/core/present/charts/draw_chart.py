@@ -37,9 +37,10 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
 
 Row = Mapping[str, Any]
+Channel = dict[str, Any]
 Fill = Callable[[str], str]
 
-MARKS: Mapping[str, JsonObject] = {
+MARKS: Mapping[str, Channel] = {
     "interval": {"type": "rule", "strokeWidth": 2},
     "point": {"type": "point", "filled": True, "size": 60, "opacity": 1},
     "ring": {"type": "point", "size": 70, "strokeWidth": 2, "opacity": 1},
@@ -326,7 +327,7 @@ class _PanelDrawing:
         channels = {name: value for name, value in {**encoding, **mark.channels}.items() if value is not None}
         return [load_altair().Chart(inline_data(rows), mark=style).encode(**channels)]
 
-    def tooltip(self, rows: Sequence[Row]) -> list[JsonObject]:
+    def tooltip(self, rows: Sequence[Row]) -> list[Channel]:
         """The position, the columns of all marks, and further ones of the panel."""
         columns = [self.position.column]
         for mark in self.panel.marks:
@@ -349,7 +350,7 @@ class _PanelDrawing:
                 return fill(template, self.result, row)
         return ""
 
-    def colour(self, colour: Colour) -> JsonObject:
+    def colour(self, colour: Colour) -> Channel:
         """The channel of a colour."""
         if isinstance(colour, str):
             return {"value": colour or BLUE} if colour or not self.panel.series else self.series_colour()
@@ -359,7 +360,7 @@ class _PanelDrawing:
             "value": otherwise,
         }
 
-    def test(self, test: str | tuple[str, object]) -> JsonObject:
+    def test(self, test: str | tuple[str, object]) -> Channel:
         """A condition; values of data are compared as values, never read as an expression."""
         if isinstance(test, str):
             return {"test": test}
@@ -375,7 +376,7 @@ class _PanelDrawing:
         names = dict.fromkeys(row[self.panel.series] for row in rows)
         return {name: system_colour(i) for i, name in enumerate(names)}
 
-    def series_colour(self) -> JsonObject:
+    def series_colour(self) -> Channel:
         """The channel of the colours of series."""
         names = list(self.shades)
         legend = {"title": self.panel.legend or None} if self.panel.has_legend else None
@@ -388,10 +389,10 @@ class _PanelDrawing:
             "legend": legend,
         }
 
-    def channel(self, axis: Axis, column: str) -> JsonObject:
+    def channel(self, axis: Axis, column: str) -> Channel:
         """The channel of positions on an axis."""
         if axis.scale == "names":
-            options: JsonObject = {"domain": False, "ticks": False, "grid": False, "labelPadding": 6}
+            options: Channel = {"domain": False, "ticks": False, "grid": False, "labelPadding": 6}
             if not self.is_row:
                 is_dense = self.width / len(self.names) < _NAME_WIDTH
                 is_wide = max(map(len, self.names)) >= _WIDE_NAME
@@ -417,8 +418,8 @@ def _share_along(axis: Axis) -> Callable[[float], float]:
     return lambda value: (scaled(value) - low) / (high - low)
 
 
-def _scale(axis: Axis) -> JsonObject:
-    scale: JsonObject = {"type": "log"} if axis.scale == "log" else {}
+def _scale(axis: Axis) -> Channel:
+    scale: Channel = {"type": "log"} if axis.scale == "log" else {}
     if not axis.zero:
         scale["zero"] = False
     if axis.domain and axis.scale == "rank":
@@ -428,13 +429,13 @@ def _scale(axis: Axis) -> JsonObject:
     return scale
 
 
-def _ticks(axis: Axis) -> JsonObject:
+def _ticks(axis: Axis) -> Channel:
     """The marks of an axis and their labels."""
     if axis.form == "signed":
         return {"labelExpr": SIGNED_LABELS, "tickCount": _TICKS}
     if axis.scale == "time":
         return {"format": axis.form or "%d %b", "tickCount": _TICKS}
-    ticks: JsonObject = {"format": axis.form} if axis.form else {}
+    ticks: Channel = {"format": axis.form} if axis.form else {}
     if not axis.grid:
         ticks["grid"] = False
     if axis.form == "d":
