@@ -6,7 +6,7 @@ import pytest
 import rankgate
 from rankgate.core.present.base_result import ReportOptions
 from rankgate.data.collection import Collection
-from rankgate.decisions.comparison import query_charts, system_charts
+from rankgate.decisions.comparison import query_charts
 from rankgate.decisions.comparison.documents import comparison_document, comparison_report
 from rankgate.decisions.comparison.documents.comparison_grids import leaderboard
 
@@ -66,7 +66,7 @@ def test_a_candidate_that_lost_every_query_shows_its_worst(better, worse):
 
 def test_pictures_paint_an_improvement_blue(better, worse):
     for comparison, blue in ((better, True), (worse, False)):
-        bars = query_charts.draw_deltas(comparison)
+        bars = comparison.plot("deltas")
         assert all((row["gain"] > 0) == blue for row in bars.rows)
         assert "datum.gain" in str(bars.chart.to_dict())
         assert "datum.delta" not in str(bars.chart.to_dict())
@@ -75,16 +75,16 @@ def test_pictures_paint_an_improvement_blue(better, worse):
         text = query_charts.text_deltas(comparison, 80)
         assert mark in text
         assert opposite_mark not in text
-        points = query_charts.draw_scatter(comparison)
+        points = comparison.plot("scatter")
         assert "datum.gain" in str(points.chart.to_dict())
-        lines = system_charts.draw_forest(comparison)
+        lines = comparison.plot("forest")
         assert all((row["gain"] > 0) == blue for row in lines.rows)
         assert "datum.gain" in str(lines.chart.to_dict())
 
 
 def test_the_best_candidate_stands_first_in_a_forest():
     comparison = rankgate.compare(QRELS, run_of([4] * 20), {"bad": BAD, "good": GOOD}, [METRIC])
-    assert "'sort': ['good', 'bad']" in str(system_charts.draw_forest(comparison).chart.to_dict())
+    assert "'sort': ['good', 'bad']" in str(comparison.plot("forest").chart.to_dict())
 
 
 def test_a_leaderboard_marks_the_better_system(better):

@@ -38,15 +38,13 @@ def _guide(k):
 
 
 def test_the_guide_s_comparison_over_cutoffs():
-    from rankgate.measurement.evaluation import mean_charts as charts
-
     request = ChartRequest(
         str(HERE / "robots-grades.csv"),
         (str(HERE / "robots-ranking.csv"),),
         convention="guide",
         cutoffs=(1, 3, 5, 10),
     )
-    result = charts.draw_cutoffs(compute_result("cutoffs", request))
+    result = compute_result("cutoffs", request).plot("cutoffs")
     chart_values = {(row["metric"], row["k"]): row["value"] for row in result.rows}
     expected = {(name, k): value for k in (1, 3, 5, 10) for name, value in _guide(k).items()}
     assert chart_values == pytest.approx(expected, abs=1e-12)

@@ -59,7 +59,8 @@ def test_lines_of_reconcile_begin_at_the_number_that_most_conventions_give(resul
     common = max(groups, key=lambda group: len(group.conventions))
     picture = find_chart_kind("reconcile").draw(results["reconciliation"])
     encodings = [layer["encoding"] for layer in picture.chart.to_dict()["layer"]]
-    assert [encoding["x2"]["datum"] for encoding in encodings if "x2" in encoding] == [common.value]
+    assert [encoding["x2"]["field"] for encoding in encodings if "x2" in encoding] == ["common"]
+    assert {row["common"] for row in picture.rows} == {common.value}
 
 
 def test_blindspots_has_the_profile(results):

@@ -12,14 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 from urllib.parse import quote
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.lazy_names import load_name
-
-if TYPE_CHECKING:
-    from rankgate.core.present.charts.picture import Picture
 
 SOFT = "\u00ad"  # the soft hyphen; its name would load a table of names while modules are compiled
 """Placed before a newline in a column name where a word without a hyphen is broken."""
@@ -245,17 +242,14 @@ class Chart:
     draw: str
     result: Any
 
-    def picture(self) -> Picture:
-        """The picture.
+    def picture(self) -> Any:  # noqa: ANN401 - its package needs this module
+        """The ``present.charts.picture.Picture``.
 
         Raises:
             UsageError: there are no values to draw.
             MissingExtraError: the extra ``plots`` is not installed.
         """
-        picture: Picture = (
-            load_name(self.draw)(self.result) if ":" in self.draw else self.result.plot(self.draw)
-        )
-        return picture
+        return load_name(self.draw)(self.result) if ":" in self.draw else self.result.plot(self.draw)
 
 
 @dataclass(frozen=True)

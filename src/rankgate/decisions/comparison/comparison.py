@@ -219,8 +219,8 @@ class Comparisons(Result):
     )
     order: ClassVar[int] = 5
     charts: ClassVar[Mapping[str, str]] = {
-        "deltas": "rankgate.decisions.comparison.query_charts:draw_deltas",
-        "scatter": "rankgate.decisions.comparison.query_charts:draw_scatter",
+        "deltas": "rankgate.decisions.comparison.query_charts:DELTAS",
+        "scatter": "rankgate.decisions.comparison.query_charts:SCATTER",
         "forest": "rankgate.decisions.comparison.system_charts:FOREST",
         "heat": "rankgate.decisions.comparison.system_charts:draw_system_heat",
         "power": "rankgate.decisions.comparison.system_charts:POWER",

@@ -163,7 +163,7 @@ class History(Result):
     """
 
     kind: ClassVar[str] = "history"
-    charts: ClassVar[Mapping[str, str]] = {"history": "rankgate.workspace.records.history_chart:draw_history"}
+    charts: ClassVar[Mapping[str, str]] = {"history": "rankgate.workspace.records.history_chart:HISTORY"}
     order: ClassVar[int] = 3
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {
         "series": SERIES_SCHEMA,

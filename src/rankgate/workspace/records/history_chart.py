@@ -4,114 +4,93 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.chart_parts import inline_data, load_altair
-from rankgate.core.present.charts.chart_style import GREY, INK, system_colour
-from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.number_formats import count_noun
+import polars as pl
+
+from rankgate.core.present.charts.chart_style import GREY, INK
+from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
+from rankgate.core.present.layout import fill
 
 if TYPE_CHECKING:
+    from rankgate.core.present.charts.chart_views import Rows
     from rankgate.workspace.records.history import History
 
-
-_SIZE = {"width": 560, "height": 260}
+_HEIGHT = 260
 _MAX_BANDS = 3  # largest number of systems drawn with intervals
-_DASHES = {"break": [5, 3], "annotation": [2, 2]}
+_LINES = {"detail": {"field": "line", "type": "nominal"}}  # a line ends at a break
 
 
-def draw_history(result: History) -> Picture:
-    """Draw values over time: bands are intervals, gaps are breaks, triangles are changes."""
-    if result.series.is_empty():
-        raise UsageError("there are no values to draw.", code="nothing-to-draw")
-    alt = load_altair()
-    names = list(result.systems)
-    rows = [
-        {
-            **{key: row[key] for key in ("system", "at", "value", "low", "high", "revision")},
-            "line": f"{row['system']} {row['segment']}",
-        }
-        for row in result.series.iter_rows(named=True)
-    ]
-    scale = alt.Scale(domain=names, range=[system_colour(i) for i in range(len(names))])
-    legend = alt.Legend(title=None) if len(names) > 1 else None
-    x = alt.X("at:T", title=None, axis=alt.Axis(format="%d %b", tickCount=6))
-    shade = alt.Color("system:N", scale=scale, legend=legend)
-    y = alt.Y("value:Q", title=result.metric, scale=alt.Scale(zero=False))
-    base = alt.Chart(inline_data(rows)).encode(x=x, detail="line:N")
-    layers = [
-        base.mark_line(point={"size": 25}).encode(
-            y=y, color=shade, tooltip=["at:T", "system:N", "value:Q", "revision:N"]
-        )
-    ]
-    rows_with_interval = [row for row in rows if row["low"] is not None]
-    if rows_with_interval and len(names) <= _MAX_BANDS:
-        band = alt.Chart(inline_data(rows_with_interval)).mark_area(opacity=0.15)
-        colour_without_legend = alt.Color("system:N", scale=scale, legend=None)
-        layers.insert(
-            0, band.encode(x=x, detail="line:N", y="low:Q", y2="high:Q", color=colour_without_legend)
-        )
-    layers += _vertical_lines(result) + _change_marks(result)
-    chart = alt.layer(*layers).properties(**_SIZE)
-    description = (
-        "Bands are 95% intervals over queries. Triangles are changes, up is better; long dashes are breaks, "
-        "short dashes annotations."
-    )
-    title = f"{result.metric}{f' for {result.slice}' if result.slice else ''} over time"
-    return Picture(
-        "history",
-        title,
-        description,
-        count_noun(len(rows), "evaluation"),
-        {"name": "history", "hash": ""},
-        tuple(rows),
-        chart,
+def _breaks(_rows: Rows, result: History) -> Rows:
+    reasons = pl.format("other {}", "reasons").alias("words")
+    return result.breaks.unique("at", maintain_order=True).select("at", reasons).to_dicts()
+
+
+def _annotations(rows: Rows, result: History) -> Rows:
+    times = [row["at"] for row in rows]
+    notes = result.annotations.filter(pl.col("at").is_between(pl.lit(min(times)), pl.lit(max(times))))
+    return notes.select("at", pl.col("text").alias("words")).to_dicts()
+
+
+def _rises(_rows: Rows, result: History) -> Rows:
+    return _changes(result.changes.filter(pl.col("gain") > 0))
+
+
+def _falls(_rows: Rows, result: History) -> Rows:
+    return _changes(result.changes.filter(~(pl.col("gain") > 0)))
+
+
+def _changes(changes: pl.DataFrame) -> Rows:
+    return changes.select("at", pl.col("after").alias("value"), "delta").to_dicts()
+
+
+def _moment_marks(rows: Any, dash: int, gap: int, y: int) -> tuple[Mark, Mark]:
+    """A vertical line, and its text, which ends or begins at a height."""
+    below = y > 0
+    shift = 4 if below else -4
+    words = {"angle": 270, "align": "left" if below else "right", "dx": shift, "dy": -5}
+    style = {**words, "fontSize": 9, "limit": 170}
+    return (
+        Mark("rule", "", "", GREY, {"strokeDash": [dash, gap]}, rows, {"y": None}),
+        Mark("words", "{words}", "", INK, style, rows, {"y": {"value": y}}),
     )
 
 
-def _vertical_lines(result: History) -> list[Any]:
-    """Vertical lines with text for breaks and annotations."""
-    alt = load_altair()
-    first, last = result.series["at"].min(), result.series["at"].max()
-    breaks = result.breaks.unique("at", maintain_order=True)
-    marks = [("break", row["at"], f"other {row['reasons']}") for row in breaks.iter_rows(named=True)]
-    marks += [
-        ("annotation", row["at"], row["text"])
-        for row in result.annotations.iter_rows(named=True)
-        if str(first) <= row["at"] <= str(last)
-    ]
-    layers = []
-    for kind, dashes in _DASHES.items():
-        kind_marks = [{"at": time, "words": text} for mark_kind, time, text in marks if mark_kind == kind]
-        if kind_marks:
-            base = alt.Chart(inline_data(kind_marks)).encode(x="at:T")
-            layers.append(base.mark_rule(color=GREY, strokeDash=dashes))
-            below = kind == "break"  # so that both texts are readable
-            labels = base.mark_text(
-                color=INK,
-                angle=270,
-                align="left" if below else "right",
-                dx=4 if below else -4,
-                dy=-5,
-                fontSize=9,
-                limit=170,
-            )
-            layers.append(labels.encode(text="words:N", y=alt.value(_SIZE["height"] * below)))
-    return layers
+def _history_panels(result: History) -> tuple[Panel, ...]:
+    """Values over time: bands are intervals, gaps are breaks, triangles are changes."""
+    band = Mark("band", "low", "high", "", {"opacity": 0.15}, _with_interval, _LINES)
+    triangle = {"size": 110, "shape": "triangle-up"}
+    columns = ("system", "at", "value", "low", "high", "revision")
+    return (
+        Panel(
+            "series",
+            Axis("at", scale="time"),
+            Axis("value", "{metric}", zero=False),
+            (
+                *((band,) if len(result.systems) <= _MAX_BANDS else ()),
+                Mark("points", "value", style={"point": {"size": 25}}, channels=_LINES),
+                *_moment_marks(_breaks, 5, 3, _HEIGHT),
+                *_moment_marks(_annotations, 2, 2, 0),
+                Mark("point", "value", "", INK, triangle, _rises),
+                Mark("point", "value", "", INK, {**triangle, "shape": "triangle-down"}, _falls),
+            ),
+            (*columns, pl.format("{} {}", "system", "segment").alias("line")),
+            series="system",
+            names="legend" if len(result.systems) > 1 else "none",
+            width=560,
+            height=_HEIGHT,
+            tooltip=("revision", "delta"),
+        ),
+    )
 
 
-def _change_marks(result: History) -> list[Any]:
-    alt = load_altair()
-    layers = []
-    for better in (True, False):
-        rows = [
-            {"at": row["at"], "value": row["after"], "delta": row["delta"]}
-            for row in result.changes.iter_rows(named=True)
-            if (row["gain"] > 0) is better
-        ]
-        if rows:
-            shape = "triangle-up" if better else "triangle-down"
-            mark = alt.Chart(inline_data(rows)).mark_point(
-                shape=shape, filled=True, size=110, color=INK, opacity=1
-            )
-            layers.append(mark.encode(x="at:T", y="value:Q", tooltip=["at:T", "delta:Q"]))
-    return layers
+def _with_interval(rows: Rows, _result: object) -> Rows:
+    return [row for row in rows if row["low"] is not None]
+
+
+HISTORY = ChartView(
+    lambda result: fill("{metric}" + (" for {slice}" if result.slice else "") + " over time", result),
+    "Bands are 95% intervals over queries. Triangles are changes, up is better; long dashes are breaks, "
+    "short dashes annotations.",
+    "{series:n evaluation}",
+    _history_panels,
+    "history",
+)

@@ -152,7 +152,7 @@ def plot_command(
     check_paths(input_paths(), output)
     if output is not None:
         find_form(output, FORMS)
-    elif not find_chart_kind(name).in_text:
+    elif not find_chart_kind(name).text_from:
         find_chart_kind(name).refuse_text()
     only_judgments = collection.stated().keys() <= {"judgments"}
     source = collection.judgments if only_judgments else collection  # the file may be a result or ratings

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rankgate.core.present.layout import Sentence
 
     Text = str | Sequence[str | Sentence] | Callable[[Any], str]
-    Colour = str | tuple[tuple[str | tuple[str, object], str] | str, ...]
+    Colour = str | tuple[Any, ...]  # a colour, or tests with colours and the last colour
 
 Rows = Sequence[Mapping[str, Any]]
 """The rows of a panel."""
@@ -40,6 +40,7 @@ class Axis(NamedTuple):
         ticks: the positions of its marks; empty for the default.
         zero: True if it begins at 0 where it has no domain.
         bare: True if the axis is not drawn.
+        grid: True if its marks have lines across the panel.
     """
 
     column: str
@@ -50,6 +51,7 @@ class Axis(NamedTuple):
     ticks: tuple[float, ...] = ()
     zero: bool = True
     bare: bool = False
+    grid: bool = True
 
 
 class Mark(NamedTuple):
@@ -85,7 +87,7 @@ class PointNames(NamedTuple):
         most: the largest number of names; None for any.
         outside: the largest distance that names may extend beyond the right edge, in points.
         all_named: True if names without room stand on the right, each with a line to its point.
-        colour: as `Mark` takes it.
+        colour, rows: as `Mark` takes them.
     """
 
     text: Callable[[Mapping[str, Any]], str]
@@ -93,6 +95,7 @@ class PointNames(NamedTuple):
     outside: float = 0
     all_named: bool = False
     colour: Colour = INK
+    rows: Callable[[Rows, Any], Rows] | None = None
 
 
 class Reference(NamedTuple):
@@ -143,7 +146,7 @@ class Panel(NamedTuple):
         title: a template, or a function of the result and the panel's rows.
         series: the column whose values have a colour each, the same in all panels.
         by_grade: True if the colours of series are those of their ``grade``.
-        names: where the names of series stand: ``legend``, ``ends`` of lines, or a ``list``.
+        names: where the names of series stand: ``legend``, ``ends`` of lines, a ``list`` or ``none``.
         legend: the title of the legend.
         colour: a colour, or tests with colours as `highlight` makes them; without series blue.
         width: its width in points.
@@ -195,6 +198,11 @@ class HeatMap(NamedTuple):
     shades: Sequence[str] = SHARES
     form: str = ""
     longest: int = 0
+
+    @property
+    def has_legend(self) -> bool:
+        """False: its cells have numbers."""
+        return False
 
 
 class ChartView(NamedTuple):

@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Any
 from rankgate.core.errors import UsageError
 from rankgate.core.present.charts.chart_layers import find_label_spots, heat_map, spot_layers, unplaced_layers
 from rankgate.core.present.charts.chart_parts import (
+    LABEL_HEIGHT,
     SIGNED_LABELS,
     axis_title,
     concat_panels,
     inline_data,
-    labelled_lines,
+    line_ends,
     load_altair,
+    padded_domain,
     panel_title,
 )
-from rankgate.core.present.charts.chart_style import BLUE, GREY, grade_shades, shorten_names, system_colour
+from rankgate.core.present.charts.chart_style import (
+    BLUE,
+    GREY,
+    SYSTEMS,
+    grade_shades,
+    shorten_names,
+    system_colour,
+)
 from rankgate.core.present.charts.chart_views import Axis, HeatMap, Mark, Panel, PointNames, Reference
 from rankgate.core.present.charts.picture import Picture
 from rankgate.core.present.layout import fact, fields_of, fill, sentences
@@ -28,9 +37,10 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
 
 Row = Mapping[str, Any]
+Channel = dict[str, Any]
 Fill = Callable[[str], str]
 
-MARKS: Mapping[str, JsonObject] = {
+MARKS: Mapping[str, Channel] = {
     "interval": {"type": "rule", "strokeWidth": 2},
     "point": {"type": "point", "filled": True, "size": 60, "opacity": 1},
     "ring": {"type": "point", "size": 70, "strokeWidth": 2, "opacity": 1},
@@ -51,7 +61,11 @@ _TYPES = {"number": "quantitative", "log": "quantitative", "time": "temporal", "
 _BAR_HEIGHT = 16  # of a bar in a row
 _MANY_NAMES, _SMALLER_ROW = 40, 0.6  # names with rows of a smaller height, and its share
 _TICKS = 6
+_NAME_WIDTH = 20  # points below which names below a panel stand upright
 _WIDE_NAME = 9  # letters from which names below a panel are inclined
+_COLOURED_SERIES = len(SYSTEMS) - 1  # coloured series; other series are thin
+_MAX_POINTS = 20  # points that can still be told apart on a line
+_LABEL_DISTANCE = 12  # distance between the names and the ends of lines
 _WORDS_DISTANCE = 10  # between the right edge of a panel and words beside it
 _LOWEST_PANEL = 40  # points
 
@@ -97,7 +111,7 @@ def draw_chart(view: ChartView, kind: str, result: Any, **options: object) -> Pi
         raise UsageError(fill(view.empty, result), code="nothing-to-draw")
     texts = {"drawn": _Drawn(rows)}
     drawn_panels = [drawing() for drawing in drawings]
-    is_single = len(panels) == 1 and not getattr(panels[0], "facet", ())
+    is_single = len(drawn_panels) == 1 and not getattr(panels[0], "title", "")
     chart = drawn_panels[0] if is_single else concat_panels(drawn_panels, view.across)
     if len(drawn_panels) > 1 and all(
         getattr(panel, "series", "") and panel.names == "legend" for panel in panels
@@ -188,11 +202,17 @@ class _PanelDrawing:
         self.shades = self.series_shades(all_rows) if panel.series else {}
         self.fill: Fill = lambda template: fill(template, result, {**rows[0], "drawn": _Drawn(rows)})
         self.x, self.y = map(self.axis, (panel.x, panel.y))
+        if panel.names in {"ends", "list"}:
+            positions, values = ([row[axis.column] for row in rows] for axis in (self.x, self.y))
+            self.x = self.x._replace(domain=self.x.domain or (min(positions), max(positions)), grid=False)
+            self.y = self.y._replace(domain=self.y.domain or padded_domain(values))
         self.is_row = self.y.scale == "names"  # names below each other
         self.values, self.position = (self.x, self.y) if self.is_row else (self.y, self.x)
         self.along, self.across = ("x", "y") if self.is_row else ("y", "x")
         self.names = list(dict.fromkeys(row[self.position.column] for row in rows))
         self.width, self.height = panel.width, panel.height
+        if panel.names in {"ends", "list"}:
+            self.height = max(self.height, LABEL_HEIGHT * len(self.shades))
         if self.is_row:
             size = self.height * (_SMALLER_ROW if len(self.names) > _MANY_NAMES else 1)
             self.height = max(round(size) * len(self.names), _LOWEST_PANEL)
@@ -208,18 +228,35 @@ class _PanelDrawing:
         layers = [layer for mark in self.panel.marks for layer in self.layers(mark)]
         title = self.panel.title
         heading = panel_title(title(self.result, self.rows) if callable(title) else self.fill(title))
-        if self.panel.names != "legend":
-            rows = [
-                {**row, "series": row[self.panel.series]}
-                for row in self.rows
-                if row[self.y.column] is not None
-            ]
-            lines = labelled_lines(
-                rows, self.x, self.y, size=(self.width, self.height), listed=self.panel.names == "list"
-            )
-            self.height = lines.height
-            layers.insert(0, lines)
+        if self.panel.names in {"ends", "list"}:
+            layers = [*self.named_lines(), *layers]
         return load_altair().layer(*layers).properties(width=self.width, height=self.height, **heading)
+
+    def named_lines(self) -> list[Any]:
+        """A line for each series, named at its right end; the first series are thick."""
+        series, y = self.panel.series, self.y.column
+        rows = [row for row in self.rows if row[y] is not None]
+        values: dict[str, list[float]] = {}
+        for row in rows:
+            values.setdefault(row[series], []).append(float(row[y]))
+        thin = {"test": {"field": series, "oneOf": list(values)[_COLOURED_SERIES:]}, "value": 1}
+        line = Mark(
+            "line", y, rows=lambda *_: rows, channels={"strokeWidth": {"condition": thin, "value": 2}}
+        )
+        points = Mark("point", y, style={"size": 26}, rows=lambda *_: rows)
+        is_sparse = len(rows) <= _MAX_POINTS * len(values)
+        assert self.y.domain
+        ends = [
+            {**end, series: end["series"]}
+            for end in line_ends(values, self.y.domain, self.height, listed=self.panel.names == "list")
+        ]
+        edge = {"x": {"value": self.width}, "x2": {"value": self.width + _LABEL_DISTANCE - 3}}
+        leader = Mark("rule", "own", "at", "", {"opacity": 0.6}, lambda *_: ends, edge)
+        channels = {"x": {"value": self.width + _LABEL_DISTANCE}, "color": self.series_colour()}
+        style = {"baseline": "middle", "fontSize": 11}
+        label = Mark("words", "{label}", "at", "", style, lambda *_: ends, channels)
+        marks = [line, *((points,) if is_sparse else ()), leader, label]
+        return [layer for mark in marks for layer in self.layer(mark)]
 
     def layers(self, mark: Mark | Reference | PointNames) -> list[Any]:
         """The layers of a mark."""
@@ -229,7 +266,8 @@ class _PanelDrawing:
 
     def point_names(self, mark: PointNames) -> list[Any]:
         """Names next to the points, and around the others' points."""
-        rows = [{**row, "shown": mark.text(row)} for row in self.rows]
+        points_of_names = mark.rows(self.rows, self.result) if mark.rows else self.rows
+        rows = [{**row, "shown": mark.text(row)} for row in points_of_names]
         rows.sort(key=lambda row: not row["shown"])
         named_rows = [row for row in rows if row["shown"]]
         x, y = _share_along(self.x), _share_along(self.y)
@@ -289,7 +327,7 @@ class _PanelDrawing:
         channels = {name: value for name, value in {**encoding, **mark.channels}.items() if value is not None}
         return [load_altair().Chart(inline_data(rows), mark=style).encode(**channels)]
 
-    def tooltip(self, rows: Sequence[Row]) -> list[JsonObject]:
+    def tooltip(self, rows: Sequence[Row]) -> list[Channel]:
         """The position, the columns of all marks, and further ones of the panel."""
         columns = [self.position.column]
         for mark in self.panel.marks:
@@ -312,7 +350,7 @@ class _PanelDrawing:
                 return fill(template, self.result, row)
         return ""
 
-    def colour(self, colour: Colour) -> JsonObject:
+    def colour(self, colour: Colour) -> Channel:
         """The channel of a colour."""
         if isinstance(colour, str):
             return {"value": colour or BLUE} if colour or not self.panel.series else self.series_colour()
@@ -322,7 +360,7 @@ class _PanelDrawing:
             "value": otherwise,
         }
 
-    def test(self, test: str | tuple[str, object]) -> JsonObject:
+    def test(self, test: str | tuple[str, object]) -> Channel:
         """A condition; values of data are compared as values, never read as an expression."""
         if isinstance(test, str):
             return {"test": test}
@@ -338,7 +376,7 @@ class _PanelDrawing:
         names = dict.fromkeys(row[self.panel.series] for row in rows)
         return {name: system_colour(i) for i, name in enumerate(names)}
 
-    def series_colour(self) -> JsonObject:
+    def series_colour(self) -> Channel:
         """The channel of the colours of series."""
         names = list(self.shades)
         legend = {"title": self.panel.legend or None} if self.panel.has_legend else None
@@ -351,19 +389,22 @@ class _PanelDrawing:
             "legend": legend,
         }
 
-    def channel(self, axis: Axis, column: str) -> JsonObject:
+    def channel(self, axis: Axis, column: str) -> Channel:
         """The channel of positions on an axis."""
         if axis.scale == "names":
-            options: JsonObject = {"domain": False, "ticks": False, "grid": False, "labelPadding": 6}
+            options: Channel = {"domain": False, "ticks": False, "grid": False, "labelPadding": 6}
             if not self.is_row:
-                options["labelAngle"] = 0 if max(map(len, self.names)) < _WIDE_NAME else -40
+                is_dense = self.width / len(self.names) < _NAME_WIDTH
+                is_wide = max(map(len, self.names)) >= _WIDE_NAME
+                options |= {"labelAngle": -90 if is_dense else -40 if is_wide else 0}
+                options |= {"labelFontSize": 9} if is_dense else {}
             return {"field": column, "type": "nominal", "sort": self.names, "title": None, "axis": options}
         if axis.bare:
             options = {"labels": False, "ticks": False, "domain": False, "grid": False, "title": None}
-            return {"field": column, "type": "quantitative", "axis": options}
+            return {"field": column, "type": "quantitative", "axis": options, "scale": _scale(axis)}
         scale, options = _scale(axis), _ticks(axis)
         title = axis.title
-        if axis.domain and axis.scale == "number" and axis.form != "d":
+        if axis.domain and axis.scale == "number" and axis.form != "d" and axis.grid:
             title = axis_title(title, axis.domain[0])
         channel = {"field": column, "type": _TYPES[axis.scale], "title": title or None}
         return {**channel, **({"scale": scale} if scale else {}), **({"axis": options} if options else {})}
@@ -377,8 +418,8 @@ def _share_along(axis: Axis) -> Callable[[float], float]:
     return lambda value: (scaled(value) - low) / (high - low)
 
 
-def _scale(axis: Axis) -> JsonObject:
-    scale: JsonObject = {"type": "log"} if axis.scale == "log" else {}
+def _scale(axis: Axis) -> Channel:
+    scale: Channel = {"type": "log"} if axis.scale == "log" else {}
     if not axis.zero:
         scale["zero"] = False
     if axis.domain and axis.scale == "rank":
@@ -388,20 +429,23 @@ def _scale(axis: Axis) -> JsonObject:
     return scale
 
 
-def _ticks(axis: Axis) -> JsonObject:
+def _ticks(axis: Axis) -> Channel:
     """The marks of an axis and their labels."""
     if axis.form == "signed":
         return {"labelExpr": SIGNED_LABELS, "tickCount": _TICKS}
     if axis.scale == "time":
         return {"format": axis.form or "%d %b", "tickCount": _TICKS}
-    ticks: JsonObject = {"format": axis.form} if axis.form else {}
+    ticks: Channel = {"format": axis.form} if axis.form else {}
+    if not axis.grid:
+        ticks["grid"] = False
     if axis.form == "d":
         ticks["tickMinStep"] = 1
-    elif axis.domain and axis.scale == "number":
+    elif axis.domain and axis.scale == "number" and axis.grid:
         ticks["tickCount"] = _TICKS
     if axis.scale == "rank":
         ticks |= {"labelAngle": 0, "domain": False, "ticks": False}
-    return {**ticks, "values": list(axis.ticks)} if axis.ticks else ticks
+    overlap = {"values": list(axis.ticks), "labelOverlap": "greedy"}
+    return {**ticks, **overlap} if axis.ticks else ticks
 
 
 def _type(rows: Sequence[Row], column: str) -> str:
