@@ -374,7 +374,7 @@ def coverage() -> bool:
     if not EXECUTED.exists():
         print(f"{EXECUTED} is missing: the step readme writes it")
         return False
-    return call(".venv/bin/python", ".ci/bounds.py", "coverage")
+    return call(str(CLONE / ".venv" / "bin" / "python"), ".ci/bounds.py", "coverage")
 
 
 def system_packages() -> bool:

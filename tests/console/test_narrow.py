@@ -4,6 +4,8 @@ import sys
 
 import pytest
 
+from rankgate.core.present.document_model import Grid
+from rankgate.core.present.text_tables import paragraph_table
 from rankgate.interface.cli import COMMANDS
 
 
@@ -45,3 +47,10 @@ def test_forty_columns(run, small, tmp_path, words):
     result = run(*(files.get(word, word) for word in words.split()))
     assert result.code in {0, 1, 2, 3}, result.err
     assert "\x1b" not in result.out + result.err
+
+
+@pytest.mark.parametrize("width", [39, 41])
+def test_paragraphs_of_a_list_are_as_wide_as_the_terminal(width):
+    """Letters and blanks behind four blanks fill an odd width."""
+    grid = Grid(("name", "kind", "text"), (("a measure", "per query", "a " * 100),))
+    assert max(map(len, paragraph_table(grid, width).splitlines())) == width

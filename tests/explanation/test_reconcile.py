@@ -157,6 +157,16 @@ def test_what_is_called_rr_at_10_and_has_no_cutoff_is_found():
     assert "esci" not in conventions  # its text cuts at 10
 
 
+@pytest.mark.parametrize(
+    ("documents", "metric", "value", "other"),
+    [("p1 p2 x y z", "P(rel=2)@10", "0.4", "P(rel=2)@5"), ("x y z p3 p1", "RR(rel=3)@2", "0.2", "RR(rel=3)")],
+)
+def test_other_cutoffs_keep_the_other_parameters(documents, metric, value, other):
+    """Two of five documents have grade 2 or more; the first of grade 3 is at rank 5."""
+    run = {"laptop": {doc: 9.0 - rank for rank, doc in enumerate(documents.split())}}
+    assert other in {fit.metric for fit in find_reported(QRELS, run, metric, value).fits}
+
+
 def test_a_percentage_is_taken_as_one():
     result = find_reported(QRELS, RUN, "nDCG@3", f"{100 * LINEAR:.1f}")
     assert result.percent

@@ -182,3 +182,19 @@ def test_the_page_shows_every_method_and_normalisation_as_declared():
         assert method.source in page
     for normalisation in NORMALISATIONS.values():
         assert f"| `{normalisation.name}` | {normalisation.title} | " in page
+
+
+def test_parameters_have_the_published_defaults():
+    """Those of Cormack (RRF), Bailey (RBC), Mourao (LogNISR), Lillis (SlideFuse, ProbFuse) and Lee."""
+    defaults = {
+        name: {key: parameter.default for key, parameter in METHODS[name].parameters.items()}
+        for name in METHODS
+    }
+    assert {name: values for name, values in defaults.items() if values} == {
+        "rrf": {"k": 60},
+        "lognisr": {"sigma": 0.01},
+        "rbc": {"phi": 0.8},
+        "combgmnz": {"gamma": 1.0},
+        "slidefuse": {"width": 5},
+        "probfuse": {"segments": 25},
+    }

@@ -118,6 +118,20 @@ def test_the_advised_number_of_queries_has_the_power_asked_for():
         assert passed > 0.8 - 3 * sqrt(0.8 * 0.2 / 400) - 0.04
 
 
+@pytest.mark.parametrize(
+    ("bound", "terms", "alpha"),
+    [(-0.01, Terms(), 0.05), (-0.01, Terms(alpha=0.01, tests=3), 0.01), (0.018, Terms(tests=3), 0.05 / 3)],
+)
+def test_the_advised_number_of_queries_is_that_of_normal_values(bound, terms, alpha):
+    """By a one-sided z test, with half the square of z for the estimate of the spread (Guenther 1981)."""
+    values = np.random.default_rng(4).normal(0, 0.05, 60)
+    values += 0.004 - values.mean()
+    z, power = stats.norm.ppf([1 - alpha, terms.power])
+    expected = ((z + power) * values.std(ddof=1) / 0.014) ** 2 + z**2 / 2
+    more = check_bound(values, bound, terms, GAINS).more
+    assert len(values) + more == pytest.approx(expected, rel=0.06)
+
+
 def test_rare_losses_pass_a_guaranteed_bound_no_more_often_than_alpha():
     """3 % lose 0.7: t passes them falsely in two of five samples of 30."""
     rng = np.random.default_rng(5)

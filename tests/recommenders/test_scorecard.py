@@ -224,6 +224,12 @@ def test_a_system_that_draws_its_rankings_is_reported_by_all_of_them(tmp_path):
         program, [*arguments[:-1], str(tmp_path / "s2.run")]
     )  # of every system
     assert json.loads(shared_result.output)["figures"][0]["value"] == pytest.approx(2 * 0.75**2)
+    second_path = str(tmp_path / "s2.run")
+    twice = CliRunner().invoke(program, [*arguments[:-1], second_path, "--repeat", second_path])
+    assert twice.exit_code == 0
+    with raises("invalid-syntax", UsageError):  # two earlier runs of one system
+        earlier = [*arguments[:-2], "--earlier", second_path, "--earlier", second_path]
+        CliRunner().invoke(program, earlier, catch_exceptions=False)
     with raises("unknown-choice", UsageError):
         CliRunner().invoke(program, [*arguments[:-1], "z=s2.run"], catch_exceptions=False)
     for flag in ("--repeat", "--earlier"):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rankgate.core.present.charts import chart_style
-from rankgate.core.present.charts.chart_layers import find_label_spots, needs_white
+from rankgate.core.present.charts.chart_layers import find_label_spots, heat_map, needs_white
 from rankgate.core.present.charts.chart_style import (
     DARK,
     PAPER,
@@ -155,3 +155,13 @@ def test_a_name_above_its_point_is_centred():
     points = [(50.0, 50.0), (50.0 - 11.5, 39.0), (50.0 + 11.5, 39.0), (66.0, 50.0), (34.0, 50.0)]
     assert find_label_spots(points, ["ab"], (100, 100)) == [2]
     assert find_label_spots(points, ["abc"], (100, 100)) == [3]
+
+
+@pytest.mark.parametrize(
+    ("shades", "domain"), [(["#ffffff", "#000000"], [0, 3]), (["#ff0000", "#ffffff", "#0000ff"], [0, 1.5, 3])]
+)
+def test_shades_of_a_heat_map_are_of_the_ends_and_the_middle(shades, domain):
+    chart = heat_map([{"row": "a", "column": "b", "value": 1.0}], (0, 3), shades)
+    colours = [layer["encoding"]["color"] for layer in chart.to_dict()["layer"]]
+    (scale,) = (colour["scale"] for colour in colours if "scale" in colour)
+    assert (scale["domain"], scale["range"]) == (domain, shades)

@@ -108,6 +108,22 @@ def test_a_specification_asks_for_nothing_from_elsewhere(drawing):
     assert places == {url for url in places if "vega.github.io/schema" in url}
 
 
+def _scales(part):
+    """The scales of a specification with a list of values and a list of colours."""
+    if isinstance(part, list):
+        return [scale for member in part for scale in _scales(member)]
+    if not isinstance(part, dict):
+        return []
+    is_scale = isinstance(part.get("domain"), list) and isinstance(part.get("range"), list)
+    return [part] * is_scale + [scale for member in part.values() for scale in _scales(member)]
+
+
+def test_a_scale_has_a_value_for_each_colour(drawing):
+    """Vega leaves out the last ones of the longer list, so that the ends of a scale look alike."""
+    scales = _scales(drawing.spec())
+    assert [scale for scale in scales if len(scale["domain"]) != len(scale["range"])] == []
+
+
 def test_dark_changes_colours_and_no_figure(drawing):
     light, dark = drawing.spec("light"), drawing.spec("dark")
     assert dark["config"]["background"] == DARK[PAPER]

@@ -194,3 +194,21 @@ def test_what_is_no_result_is_reported(run, data):
     result = run("report", "e.json", "-m", "RR")
     assert_refused(result, "conflicting-options")
     assert (data / "e.json").exists()
+
+
+@pytest.mark.usefixtures("data")
+def test_an_evaluation_lists_its_queries_the_worst_first(run):
+    """Every third list begins with a bad document."""
+    run("eval", *TWO[:2], "-m", "RR(rel=3)@1", "--per-query", "--format", "json", "-o", "eval.json")
+    page = words(run("report", "eval.json").out)
+    table = page.partition("12 of 12 queries, the worst RR(rel=3)@1 first")[2]
+    assert re.findall(r"\bq\d+\b", table) == [
+        "q0",
+        "q3",
+        "q6",
+        "q9",
+        "q1",
+        "q10",
+        "q11",
+        *(f"q{i}" for i in (2, 4, 5, 7, 8)),
+    ]

@@ -7,10 +7,12 @@ import polars as pl
 import pytest
 import sqlalchemy as sa
 
+from rankgate.core.errors import UsageError
 from rankgate.store.people import users
 from rankgate.store.rating import batches, next_task, preferences, ratings, tasks
 from rankgate.store.rating.batches import Gold, Side
 from rankgate.store.rating.task_state import state_of
+from rankgate.store.tables.people_tables import users as people
 from rankgate.store.tables.rating_tables import tasks as table
 from support.wording import raises
 
@@ -251,3 +253,24 @@ def test_preferences(store):
         assert tasks.get_task(connection, task).state == "done"
     with store.write() as connection, raises("rating-conflict"):
         preferences.prefer(connection, task, ann, preference_id="p", choice="right")
+
+
+def test_a_user_takes_over_the_imported_ratings_of_the_same_name(store):
+    with store.write() as connection:
+        imported = {name: users.ensure(connection, name).id for name in ("ann", "bob")}
+        ann = users.add(connection, "ann").id
+        rater = users.rater_of_user(connection, ann)
+        assert (rater.id, rater.user) == (imported["ann"], ann)
+        assert users.rater_of_user(connection, ann) == rater
+        assert users.ensure(connection, "bob").user is None
+
+
+def test_two_users_do_not_rate_as_one_person(store):
+    """The first was renamed after ratings under the old name."""
+    with store.write() as connection:
+        first = users.add(connection, "ann").id
+        users.rater_of_user(connection, first)
+        connection.execute(sa.update(people).where(people.c.id == first).values(name="anna"))
+        second = users.add(connection, "ann").id
+        with raises("name-taken", UsageError):
+            users.rater_of_user(connection, second)

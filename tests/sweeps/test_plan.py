@@ -1,8 +1,12 @@
 """Sweeps that cannot be run, and why, with file and line."""
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
 import rankgate
+from rankgate.decisions.sweeps import point_measurer
 from rankgate.decisions.sweeps.dials import Dial, RangeKeys, grid_points, is_same_value
 from rankgate.decisions.sweeps.sweep_plan import read_plan
 from support.wording import raises
@@ -163,3 +167,21 @@ def test_the_certificates_of_a_step_are_next_to_the_file(plan, shop, monkeypatch
     setup = read_plan(file).setup
     assert [step.ca for step in setup.steps] == [str(shop / "certs/ca.pem")]
     assert [step.ca for step in setup.undo] == ["/ca.pem"]
+
+
+@pytest.mark.parametrize(
+    ("now", "done", "text"),
+    [
+        (130.0, 0, ""),
+        (130.0, 1, ", 90 s left"),
+        (130.0, 2, ", 30 s left"),
+        (140.0, 1, ", 2 min left"),
+        (900.0, 2, ", 13 min left"),
+        (103.0, 4, ""),
+    ],
+)
+def test_the_remaining_time_is_that_of_the_points_so_far(monkeypatch, now, done, text):
+    """Four points, begun at 100 s."""
+    monkeypatch.setattr(point_measurer, "time", SimpleNamespace(monotonic=lambda: now))
+    measurer = point_measurer.PointMeasurer(None, Path(), 4, _began=100.0, _done=done)
+    assert measurer._remaining_time() == text

@@ -77,6 +77,17 @@ def test_the_same_seed_gives_the_same():
     assert other_seed["relevance"] != first["relevance"]
 
 
+def test_flips_of_trials_are_predicted_as_often_as_they_happen():
+    """14 of 24 queries gain and 3 lose: hidden judgments turn the result of some trials."""
+    qrels = {f"q{i}": {"good": 1, "bad": 0} for i in range(24)}
+    new = {f"q{i}": {"bad" if 14 <= i < 17 else "good": 1.0} for i in range(24)}
+    old = {f"q{i}": {"bad" if i < 14 else "good": 1.0} for i in range(24)}
+    flips = calibration(qrels, old, new, "P@1", experiments=24).flips
+    predicted, measured = ((flips["n"] * flips[name]).sum() for name in ("predicted", "measured"))
+    assert 3 <= measured <= 12
+    assert predicted == pytest.approx(measured, abs=2)
+
+
 def test_trials_that_hide_everything_are_left_out():
     run = {"q": {"b": 2.0, "a": 1.0}}
     result = calibration({"q": {"a": 1}}, {"q": {"a": 1.0}}, run, "RR@10", experiments=12)
