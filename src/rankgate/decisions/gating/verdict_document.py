@@ -29,7 +29,7 @@ from rankgate.core.present.document_model import (
     nonempty_blocks,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.layout import View
+from rankgate.core.present.layout import View, fill
 from rankgate.core.present.pages.page import document_page
 from rankgate.core.present.text_tables import WIDTH, shorten_middle
 from rankgate.core.present.write_results import render_result, to_json
@@ -209,15 +209,14 @@ def verdict_sentence(result: Verdict) -> str:
     outcome = _loss_outcome(result, row["metric"])
     if outcome is None or outcome.margin is None:
         return row_sentence(row)
-    loss = f"{outcome.margin:g}"
     ending = {
-        "pass": f"; a loss larger than the allowed {loss} is ruled out",
-        "fail": f": the loss is larger than the allowed {loss}",
-        "inconclusive": f"; a loss larger than the allowed {loss} is not ruled out",
+        "pass": "; a loss larger than the allowed {margin:g} is ruled out",
+        "fail": ": the loss is larger than the allowed {margin:g}",
+        "inconclusive": "; a loss larger than the allowed {margin:g} is not ruled out",
     }[outcome.status]
     if outcome.status == "inconclusive" and _is_worse(row, outcome):
-        ending = f"; it is worse, and whether by more than the allowed {loss} is not settled"
-    return row_sentence(row, ending)
+        ending = "; it is worse, and whether by more than the allowed {margin:g} is not settled"
+    return row_sentence(row, fill(ending, outcome))
 
 
 def _loss_outcome(result: Verdict, metric: str) -> Outcome | None:
