@@ -231,7 +231,8 @@ class Result(ByContent):
 
     def csv_rows(self) -> PlainRows | None:
         """The rows of its CSV form, by ``csv_table``; None for every cell of every table."""
-        from rankgate.core.present.layout import PlainRows, plain_rows
+        from rankgate.core.present.document_model import PlainRows
+        from rankgate.core.present.layout import plain_rows
 
         if self.csv_columns:
             read_row = attrgetter(*self.csv_columns.values())

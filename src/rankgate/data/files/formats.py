@@ -99,7 +99,9 @@ class FormatDetails(Result):
 
     def csv_rows(self) -> PlainRows:
         """The facts."""
-        return PlainRows(("what", "value"), [(label, fill(str(text), self)) for label, text in _FACTS.facts])
+        return PlainRows(
+            ("what", "value"), [(str(fact[0]), fill(str(fact[1]), self)) for fact in _FACTS.facts]
+        )
 
     @classmethod
     def from_format(cls, format_: Format) -> FormatDetails:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -118,7 +118,7 @@ class Reanchored(Result):
         ),
         NoticeText("negative-grades", "{negative:n negative grade} left out: unjudged", "negative"),
     )
-    headline_text: ClassVar[Texts] = (
+    headline_text: ClassVar[Sequence[str | Sentence]] = (
         Sentence("no judgment is relevant", lambda result: not result.relevant[0]),
         Sentence(
             "{relevant[1]:,} of {relevant[0]:n relevant judgment} ({relevant_share:.1%}) reached a new "

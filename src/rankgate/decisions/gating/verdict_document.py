@@ -345,14 +345,14 @@ def flip_rate_note(result: Verdict) -> str:
     ]
     rule_shares = sorted(flip_rate.rules.items(), key=lambda rule_and_share: -rule_and_share[1])
     changed_rules = [f"{name} {share:.0%}" for name, share in rule_shares[:_LEAD] if share]
-    more = f" ({', '.join(other_shares)})" if other_shares else ""
-    more += f"; rules that change: {', '.join(changed_rules)}" if changed_rules else ""
-    return (
-        f"stability: {flip_rate.share:.0%} of {flip_rate.draws} resampled sets of these queries give another "
-        f"verdict{more}. It shows how much the verdict depends on the sample of "
-        "queries, not the probability that the verdict is wrong; judgments and the systems' lists stay as "
-        "they are."
+    more = " ({other_shares})" if other_shares else ""
+    more += "; rules that change: {changed_rules}" if changed_rules else ""
+    text = (
+        f"stability: {{share:.0%}} of {{draws:d}} resampled sets of these queries give another "
+        f"verdict{more}. It shows how much the verdict depends on the sample of queries, not the probability "
+        "that the verdict is wrong; judgments and the systems' lists stay as they are."
     )
+    return fill(text, flip_rate, {"other_shares": other_shares, "changed_rules": changed_rules})
 
 
 def stability_line(result: Verdict) -> str:

@@ -387,6 +387,7 @@ class Metrics(Result):
         import polars as pl
 
         rows = self.csv_rows()
+        assert rows is not None
         return pl.DataFrame(rows.rows, rows.head, orient="row")
 
 
