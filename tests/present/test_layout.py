@@ -242,8 +242,8 @@ def test_notices_have_a_condition_a_row_each_and_a_text():
     assert [(notice.code, notice.text, notice.subject) for notice in notices] == [
         ("few-rows", "3 rows are few", ""),
         ("worn", "old", "n"),
-        ("a-day", "a: day 2", ""),
         ("b-day", "b: day 2", ""),
+        ("a-day", "a: day 2", ""),
     ]
 
 
