@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import ClassVar
 
 import polars as pl
@@ -11,7 +12,7 @@ import pytest
 
 from present.test_results import KINDS
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result, result_class
+from rankgate.core.present.base_result import Notice, NoticeText, Result, result_class
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Table, Warnings
 from rankgate.core.present.layout import (
@@ -163,7 +164,8 @@ def test_templates_format_numbers_and_counts(template, text):
 def test_every_template_names_attributes_of_its_class(kind):
     cls = result_class(kind)
     names = {*cls.__dataclass_fields__, *dir(cls), *_document_values(cls)}
-    for template, condition in _templates(cls):
+    for template, named in _templates(cls):
+        condition = "" if callable(named) else named  # a function is tried with a result
         used = {
             field.split(".")[0].split("[")[0]
             for _, field, _, _ in string.Formatter().parse(template)
@@ -184,8 +186,12 @@ def _document_values(cls):
 
 def _templates(cls):
     texts = (cls.headline_text,) if isinstance(cls.headline_text, str) else cls.headline_text
-    for part in (*texts, *cls.lead, *_parts(cls.layout)):
+    for part in (*texts, *cls.lead, *_parts(cls.layout), *cls.notice_texts):
         match part:
+            case NoticeText():
+                yield "", part.condition
+                yield "", part.source
+                yield from () if part.source else ((part.text, ""), (part.subject, ""))
             case str():
                 yield part, ""
             case Sentence(text, condition):
@@ -210,7 +216,50 @@ def _parts(layout):
         match part:
             case Group():
                 yield from _parts(part.parts)
+            case FactList() if part.source:  # of records
+                yield Lines(part.source)
             case FactList():
-                yield from (text for _, text in part.facts)
+                facts = [fact for fact in part.facts if not isinstance(fact, FactList)]
+                yield from _parts([fact for fact in part.facts if isinstance(fact, FactList)])
+                for _, text in facts:
+                    is_single = isinstance(text, (str, Sentence, Lines))
+                    yield from (text,) if is_single else text
             case _:
                 yield part
+
+
+NOTICES_OF_TRIAL = (
+    NoticeText("few-rows", "{figures:n row is/rows are} few", lambda trial: len(trial.figures) < 5),
+    NoticeText("never", "{figures:n row}", "missing"),
+    NoticeText("worn", "{row}", source="texts", subject="{name}"),
+    NoticeText("{system}-day", "{system}: day {day}", source="figures", rows=pl.col("day") == 2),
+)
+
+
+def test_notices_have_a_condition_a_row_each_and_a_text():
+    facts = SimpleNamespace(figures=trial().figures, name="n", missing=None, texts=("old", ""))
+    notices = [notice for entry in NOTICES_OF_TRIAL for notice in entry.notices(facts)]
+    assert [(notice.code, notice.text, notice.subject) for notice in notices] == [
+        ("few-rows", "3 rows are few", ""),
+        ("worn", "old", "n"),
+        ("b-day", "b: day 2", ""),
+        ("a-day", "a: day 2", ""),
+    ]
+
+
+def test_facts_of_records_stand_between_those_of_their_owner():
+    runs = tuple(SimpleNamespace(name=name, rows=rows) for name, rows in (("a", 1), ("b", 2)))
+    of_runs = FactList((("run", ("{name}", Sentence(", {rows:n row}", "rows"))),), source="runs")
+    facts = FactList((("first", "{title}"), of_runs, ("last", Sentence("{title}", "none"))), "{title}")
+    (entries,) = facts.blocks(SimpleNamespace(title="t", runs=runs, none=0))
+    assert entries.heading == "t"
+    assert [(entry.label, *entry.lines) for entry in entries.entries] == [
+        ("first", "t"),
+        ("run", "a, 1 row"),
+        ("run", "b, 2 rows"),
+    ]
+
+
+def test_json_has_no_part_that_a_kind_does_not_have():
+    with pytest.raises(TypeError, match="no part 'lists'"):
+        trial().to_dict(lists=True)

@@ -1,10 +1,12 @@
 """Numbers with their nouns: a message about one row does not say "1 rows"."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from rankgate.core.present.number_formats import count_noun, count_plural
 from rankgate.decisions.gating.rule import Drift
-from rankgate.engines.snapshots.snapshot import Lists, incomplete_notices
+from rankgate.engines.snapshots.snapshot import INCOMPLETE_LISTS, Lists
 from rankgate.measurement.evaluation.lists.list_inputs import unjudged_users_notice, zero_grades_notice
 
 
@@ -32,7 +34,8 @@ def test_a_verb_agrees_with_its_noun():
 
 def _snapshot_texts(count):
     lists = Lists(repeated=count, unusable=count, unusable_example="''", partial=count)
-    return [notice.text for notice in incomplete_notices(lists, 10)]
+    result = SimpleNamespace(lists=lists, depth=10, plain_secrets=())
+    return [notice.text for entry in INCOMPLETE_LISTS for notice in entry.notices(result)]
 
 
 @pytest.mark.parametrize(

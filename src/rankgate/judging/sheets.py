@@ -25,7 +25,6 @@ from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.codec import frame
 from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import Layout, Lines, View, plain_rows
-from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import Note
 from rankgate.data.formats.pool_file import read_sheet
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings, parse_scale
@@ -287,17 +286,25 @@ class CollectedRatings(Result):
     notice_texts: ClassVar[NoticeTexts] = (
         NoticeText("left-empty", "{row.what}: {row.count}", source="notes"),
     )
+    headline_text: ClassVar[str] = "{graded:n grade} by {raters:n rater}; {ungraded:,} could not be graded"
 
     ratings: Ratings
     notes: tuple[Note, ...]
 
     @property
-    def headline(self) -> str:
-        """The numbers of grades, raters, and pairs without a grade."""
-        grades = self.table["grade"]
-        raters = count_noun(self.table["rater"].n_unique(), "rater")
-        graded = count_noun(len(grades) - grades.null_count(), "grade")
-        return f"{graded} by {raters}; {grades.null_count():,} could not be graded"
+    def raters(self) -> list[str]:
+        """The raters."""
+        return self.table["rater"].unique().to_list()
+
+    @property
+    def graded(self) -> int:
+        """The number of grades."""
+        return self.table["grade"].count()
+
+    @property
+    def ungraded(self) -> int:
+        """The number of pairs that could not be graded."""
+        return self.table["grade"].null_count()
 
     @property
     def empty_rows(self) -> tuple[str, ...]:

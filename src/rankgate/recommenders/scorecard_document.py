@@ -24,6 +24,7 @@ from rankgate.core.present.document_model import (
     Table,
     make_printable,
 )
+from rankgate.core.present.layout import Sentence, View, fill, is_true, sentences
 from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_signed
 from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD
 from rankgate.recommenders.scorecard_figures import TAIL
@@ -214,11 +215,7 @@ def scorecard_document(result: Scorecard) -> Document:
         if (grid := gap_grid(result, name)).rows:
             plain = (gap_grid(result, name, flat=False),)
             blocks.append(Table("Gaps: these users less all others", grid, plain=plain))
-            blocks.append(
-                Table(
-                    "Fairness: the part served worst, and how unequal parts are", _fairness_grid(result, name)
-                )
-            )
+            blocks += _FAIRNESS_VIEW._replace(row_filter=pl.col("slice") == name).blocks(result)
         sections.append(Section(f"by-{i}", f"By {make_printable(name)}", tuple(blocks)))
     first, *further_notes = card_notes(result)
     sections.append(Section("notes", "What to know", (Points(tuple(further_notes)),)))
@@ -226,15 +223,18 @@ def scorecard_document(result: Scorecard) -> Document:
     return Document("Scorecard", "", (first,), tuple(sections), PlainRows(tuple(columns), list(rows)))
 
 
-def _fairness_grid(result: Scorecard, name: str) -> Grid:
-    """A row for each metric and system."""
-    rows = result.fairness.filter(pl.col("slice") == name)
-    systems = [make_printable(system) for system in rows["system"].to_list()]
-    columns = {"metric": rows["metric"].to_list(), "system": systems, "worst part": rows["part"].to_list()}
-    numbers = {"its value": "worst", "gap to the best": "gap", f"CVaR {TAIL:.0%}": "cvar"}
-    for heading, column in numbers.items():
-        columns[heading] = [_number(value) for value in rows[column].to_list()]
-    return replace(Grid.of(columns, (0, 1, 2)), keys=2)
+_FAIRNESS_VIEW = View(
+    "fairness",
+    "Fairness: the part served worst, and how unequal parts are",
+    ("metric", "system", "part", "worst", "gap", "cvar"),
+    headers={
+        "part": "worst part",
+        "worst": "its value",
+        "gap": "gap to the best",
+        "cvar": f"CVaR {TAIL:.0%}",
+    },
+    keys=2,
+)
 
 
 def _card(result: Scorecard, slice_name: str = "") -> Table:
@@ -254,48 +254,58 @@ def slice_names(result: Scorecard) -> list[str]:
 
 def card_notes(result: Scorecard) -> list[str]:
     """The notes below the scorecard, one line each."""
-    first = (
-        f"{count_noun(result.users, 'user')} of {make_printable(result.qrels)}, "
-        f"{count_noun(result.catalogue, 'item')}, convention {result.convention['name']}; {result.level:.0%} "
-        f"intervals over users"
-    )
-    lines = [first]
     names = slice_names(result)
-    if len(result.systems) > 1:
-        slice_note = "; in slices for all differences of a slice (Benjamini-Hochberg)" if names else ""
-        lines.append(
-            f"{BETTER} better, {WORSE} worse than {make_printable(result.systems[0])}: p < "
-            f"{1 - result.level:.2g}, corrected for "
-            f"{count_noun(len(result.differences), 'comparison')} (Holm){slice_note}"
-        )
-    if len(result.seeds):
-        lines.append(
-            "values are means over seeds; intervals and marks are about other users and other seeds, gaps "
-            "about these seeds"
-        )
-    if len(result.gaps):
-        lines.append(
-            f"gaps: {BETTER} the users are served better than all others by that system, {WORSE} worse "
-            "(Benjamini-Hochberg over a slice)"
-        )
-        lines.append(
-            f"fairness: CVaR is the mean over the {TAIL:.0%} of the users who are in the parts served worst; "
-            "parts of few users widen the gap by chance"
-        )
     kind_of_slice = dict(result.slices.select("slice", "of").unique().iter_rows())
-    for name in names:
-        explanation = _SLICE_NOTES.get(name) or (_ITEM_SLICE_NOTE if kind_of_slice[name] == "items" else "")
-        lines += [f"{make_printable(name)}: {explanation}"] if explanation else []
-    lines += [
-        f"{make_printable(system)} is dominated: {make_printable(dominator)} is as good by every metric "
-        "here, and better by some"
-        for system, dominator in result.dominated
+    explanations = {
+        name: _SLICE_NOTES.get(name) or (_ITEM_SLICE_NOTE if kind_of_slice[name] == "items" else "")
+        for name in names
+    }
+    values = {"alpha": 1 - result.level, "slice_note": _SLICE_NOTE if names else ""}
+    return [
+        *(fill(text, result, values) for text, condition in _NOTES if is_true(condition, result)),
+        *(
+            f"{make_printable(name)}: {explanation}"
+            for name, explanation in explanations.items()
+            if explanation
+        ),
+        *(fill(_DOMINATED, None, {"system": system, "other": other}) for system, other in result.dominated),
+        *sentences((_NONE_DOMINATED,), result),
+        *result.warnings,
     ]
-    if len(result.systems) > 1 and not result.dominated:
-        lines.append("no system is dominated: each is better than each other by some metric here")
-    return [*lines, *result.warnings]
 
 
+_SLICE_NOTE = "; in slices for all differences of a slice (Benjamini-Hochberg)"
+_NOTES = (
+    Sentence(
+        "{users:n user} of {qrels}, {catalogue:n item}, convention {convention[name]}; {level:.0%} intervals "
+        "over users"
+    ),
+    Sentence(
+        f"{BETTER} better, {WORSE} worse than {{systems[0]}}: p < {{alpha:.2g}}, corrected for "
+        "{differences:n comparison} (Holm){slice_note}",
+        lambda card: len(card.systems) > 1,
+    ),
+    Sentence(
+        "values are means over seeds; intervals and marks are about other users and other seeds, gaps about "
+        "these seeds",
+        "seeds",
+    ),
+    Sentence(
+        f"gaps: {BETTER} the users are served better than all others by that system, {WORSE} worse "
+        "(Benjamini-Hochberg over a slice)",
+        "gaps",
+    ),
+    Sentence(
+        f"fairness: CVaR is the mean over the {TAIL:.0%} of the users who are in the parts served worst; "
+        "parts of few users widen the gap by chance",
+        "gaps",
+    ),
+)
+_DOMINATED = "{system} is dominated: {other} is as good by every metric here, and better by some"
+_NONE_DOMINATED = Sentence(
+    "no system is dominated: each is better than each other by some metric here",
+    lambda card: len(card.systems) > 1 and not card.dominated,
+)
 _MAX_METRICS = 4  # metrics to name in a sentence
 
 

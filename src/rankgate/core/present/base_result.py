@@ -18,7 +18,7 @@ A result class is a frozen dataclass that inherits `Result` and declares:
 - ``KEYS``, ``DERIVED``, ``WRITTEN``, ``OPTIONAL``, ``PARTS``, ``READ``: how its fields become JSON
   (`rankgate.core.present.codec`);
 - ``csv_table``, the attribute whose rows are its CSV form, where it is not the main table; None for
-  every cell of every table;
+  every cell of every table; ``csv_columns``: the attributes of its records by the header in CSV;
 - ``to_dict`` and ``from_dict``, where these declarations do not say it.
 
 Text, Markdown, LaTeX, CSV, HTML, notebook display, pictures and reports follow from these.
@@ -149,6 +149,7 @@ class Result(ByContent):
     PARTS: ClassVar[Mapping[str, tuple[str, bool]]] = {}
     main_table: ClassVar[str] = ""
     csv_table: ClassVar[str | None] = ""
+    csv_columns: ClassVar[Mapping[str, str]] = {}
     order: ClassVar[int] = 50
 
     @property
@@ -231,8 +232,12 @@ class Result(ByContent):
 
     def csv_rows(self) -> PlainRows | None:
         """The rows of its CSV form, by ``csv_table``; None for every cell of every table."""
+        from rankgate.core.present.document_model import PlainRows
         from rankgate.core.present.layout import plain_rows
 
+        if self.csv_columns:
+            read_row = attrgetter(*self.csv_columns.values())
+            return PlainRows(tuple(self.csv_columns), [*map(read_row, getattr(self, str(self.csv_table)))])
         if self.csv_table is None or not (self.csv_table or self.main_table or self.SCHEMAS):
             return None
         return plain_rows(getattr(self, self.csv_table) if self.csv_table else self._table())

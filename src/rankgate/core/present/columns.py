@@ -18,6 +18,7 @@ from rankgate.core.present.number_formats import (
     format_amount,
     format_bounds,
     format_column,
+    format_correction,
     format_counts,
     format_decimal,
     format_grade,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
 FORMATS: Mapping[str, Callable[[Any], str]] = {
     "amount": format_amount,
+    "correction": format_correction,
     "decimal": format_decimal,
     "grade": format_grade,
     "hash": format_hash,

@@ -261,20 +261,37 @@ class FactList(NamedTuple):
     """Facts as labelled paragraphs.
 
     Attributes:
-        facts: labels, and their texts; a fact without a text or a line is left out.
+        facts: templates of labels, and their texts, which are joined to one line where there are
+            several; a fact without a text or a line is left out. Facts of records stand between them.
         heading: a template.
+        source: the attribute with the records that the facts are of, a list for each; by default
+            they are of the result.
         condition: its condition; see the module.
     """
 
-    facts: tuple[tuple[str, str | Sentence | Lines], ...]
+    facts: tuple[tuple[str, str | Sentence | Lines | Texts] | FactList, ...]
     heading: str = ""
+    source: str = ""
     condition: Condition = ""
 
     def blocks(self, result: object) -> Iterator[Entries]:
         """The paragraphs."""
-        facts = ((label, _lines(text, result)) for label, text in self.facts)
-        entries = tuple(Entry(label, lines) for label, lines in facts if lines)
-        yield Entries(entries, fill(self.heading, result))
+        for owner in self.owners(result):
+            yield Entries(tuple(self.entries(owner)), fill(self.heading, owner))
+
+    def owners(self, result: object) -> Iterable[object]:
+        """The records that the facts are of."""
+        records = attrgetter(self.source)(result) if self.source else result
+        return records if isinstance(records, tuple) else () if records is None else (records,)
+
+    def entries(self, owner: object) -> Iterator[Entry]:
+        """The paragraphs about one of them."""
+        for fact in self.facts:
+            if isinstance(fact, FactList):
+                for record in fact.owners(owner):
+                    yield from fact.entries(record)
+            elif lines := _lines(fact[1], owner):
+                yield Entry(fill(fact[0], owner), lines)
 
 
 class Lines(NamedTuple):
@@ -406,10 +423,13 @@ def sentences(texts: Texts, result: object, values: Mapping[str, object] = _NO_T
     return [text for text in filled if text]
 
 
-def _lines(layout_part: str | Sentence | Lines, result: object) -> tuple[str, ...]:
+def _lines(layout_part: str | Sentence | Lines | Texts, result: object) -> tuple[str, ...]:
     if isinstance(layout_part, Lines):
         return tuple(map(make_printable, attrgetter(layout_part.source)(result)))
-    return tuple(sentences((layout_part,), result))
+    if isinstance(layout_part, str | Sentence):
+        return tuple(sentences((layout_part,), result))
+    line = "".join(sentences(layout_part, result))
+    return (line,) if line else ()
 
 
 def is_true(condition: Condition, result: object) -> bool:

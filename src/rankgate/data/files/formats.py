@@ -5,6 +5,7 @@ The details are recognition, reading, writing and limits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
@@ -98,7 +99,9 @@ class FormatDetails(Result):
 
     def csv_rows(self) -> PlainRows:
         """The facts."""
-        return PlainRows(("what", "value"), [(label, fill(str(text), self)) for label, text in _FACTS.facts])
+        return PlainRows(
+            ("what", "value"), [(str(fact[0]), fill(str(fact[1]), self)) for fact in _FACTS.facts]
+        )
 
     @classmethod
     def from_format(cls, format_: Format) -> FormatDetails:
@@ -146,17 +149,20 @@ class Formats(Result):
     layout: ClassVar[Layout] = (
         View("formats", "", ("name", "access", ("title", ": ", "endings")), _FORMATS, prose=True),
     )
+    csv_table: ClassVar[str | None] = "formats"
+    csv_columns: ClassVar[Mapping[str, str]] = {
+        "format": "name",
+        "holds": "parts",
+        "read, written": "access",
+        "suffixes": "endings",
+        "title": "title",
+    }
 
     formats: tuple[FormatDetails, ...]
 
     def __len__(self) -> int:
         """The number of formats."""
         return len(self.formats)
-
-    def csv_rows(self) -> PlainRows:
-        """Every format."""
-        rows = [(f.name, f.parts, f.access, f.endings, f.title) for f in self.formats]
-        return PlainRows(("format", "holds", "read, written", "suffixes", "title"), rows)
 
     @property
     def overview(self) -> pl.DataFrame:

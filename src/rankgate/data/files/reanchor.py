@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -15,7 +15,6 @@ from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
-from rankgate.core.present.number_formats import count_noun
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import convert
 from rankgate.data.files.document_anchors import (
@@ -119,6 +118,16 @@ class Reanchored(Result):
         ),
         NoticeText("negative-grades", "{negative:n negative grade} left out: unjudged", "negative"),
     )
+    headline_text: ClassVar[Sequence[str | Sentence]] = (
+        Sentence("no judgment is relevant", lambda result: not result.relevant[0]),
+        Sentence(
+            "{relevant[1]:,} of {relevant[0]:n relevant judgment} ({relevant_share:.1%}) reached a new "
+            "document",
+            "relevant[0]",
+        ),
+        "; {totals[1]:,} of {totals[0]:n judgment} in all",
+        Sentence(" reached a new document", lambda result: not result.relevant[0]),
+    )
 
     name: str
     decisions: pl.DataFrame
@@ -140,18 +149,14 @@ class Reanchored(Result):
         return {status: counts_by_status.get(status, (0, 0)) for status in STATUSES}
 
     @property
-    def headline(self) -> str:
-        """The share of relevant judgments that apply to a new document, then that of all judgments."""
-        relevant, reached = self.relevant
-        total, kept_count = (sum(counts) for counts in zip(*self.counts.values(), strict=True))
-        kept_text = f"{kept_count:,} of {count_noun(total, 'judgment')} in all"
-        if not relevant:
-            return f"no judgment is relevant; {kept_text} reached a new document"
-        share = f"{reached / relevant:.1%}"
-        return (
-            f"{reached:,} of {count_noun(relevant, 'relevant judgment')} ({share}) reached a new document; "
-            f"{kept_text}"
-        )
+    def totals(self) -> tuple[int, ...]:
+        """The number of judgments, and of those that reached a new document."""
+        return tuple(map(sum, zip(*self.counts.values(), strict=True)))
+
+    @property
+    def relevant_share(self) -> float:
+        """The share of relevant judgments that reached a new document."""
+        return self.relevant[1] / self.relevant[0]
 
     @property
     def outcomes(self) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.document_model import Entries, Entry, PlainRows, make_printable
+from rankgate.core.present.document_model import Entries, Entry, make_printable
 from rankgate.core.present.layout import Layout, Sentence, View, sentences
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
@@ -154,6 +154,15 @@ class Validation(Result):
     DERIVED: ClassVar[tuple[str, ...]] = ("valid", "counts")
     label: ClassVar[str] = "Errors and warnings in files"
     layout: ClassVar[Layout] = (_list_problems,)
+    csv_table: ClassVar[str | None] = "problems"
+    csv_columns: ClassVar[Mapping[str, str]] = {
+        "severity": "severity",
+        "check": "check",
+        "where": "location",
+        "what": "what",
+        "example": "example",
+        "fix": "fix",
+    }
 
     files: tuple[CheckedFile, ...]
     problems: tuple[Problem, ...]
@@ -182,11 +191,6 @@ class Validation(Result):
         """The numbers of errors, warnings and notes."""
         counts = [count_noun(count, severity) for severity, count in self.counts.items() if count]
         return ", ".join(counts) or "no errors, warnings or notes"
-
-    def csv_rows(self) -> PlainRows:
-        """Every problem."""
-        rows = [(p.severity, p.check, p.location, p.what, p.example, p.fix) for p in self.problems]
-        return PlainRows(("severity", "check", "where", "what", "example", "fix"), rows)
 
 
 @dataclass(frozen=True)
@@ -224,22 +228,20 @@ class Checklist(Result):
             prose=True,
         ),
     )
+    csv_table: ClassVar[str | None] = "checks"
+    csv_columns: ClassVar[Mapping[str, str]] = {
+        "check": "name",
+        "severity": "severity",
+        "looks at": "needs",
+        "finds": "title",
+    }
+    headline_text: ClassVar[str] = "rankgate validate looks for {checks:n problem}"
 
     checks: tuple[CheckDetails, ...]
 
     def __len__(self) -> int:
         """The number of checks."""
         return len(self.checks)
-
-    @property
-    def headline(self) -> str:
-        """The number of checks."""
-        return f"rankgate validate looks for {len(self)} problems"
-
-    def csv_rows(self) -> PlainRows:
-        """Every check."""
-        rows = [(check.name, check.severity, check.needs, check.title) for check in self.checks]
-        return PlainRows(("check", "severity", "looks at", "finds"), rows)
 
 
 def make_checklist() -> Checklist:

@@ -299,7 +299,9 @@ def map_columns(
         lines = (f"--columns {column_words}", f"or in Python: columns={guesses}")
         is_whole = "COLUMN" not in guesses.values()
         raise InputError(
-            f"{problem}; if this guess is right, add:" if is_whole else f"{problem}, with its name for COLUMN:",
+            f"{problem}; if this guess is right, add:"
+            if is_whole
+            else f"{problem}, with its name for COLUMN:",
             source=label,
             line=line,
             code="missing-column",

@@ -29,7 +29,7 @@ from rankgate.core.present.document_model import (
     nonempty_blocks,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.layout import View
+from rankgate.core.present.layout import View, fill
 from rankgate.core.present.pages.page import document_page
 from rankgate.core.present.text_tables import WIDTH, shorten_middle
 from rankgate.core.present.write_results import render_result, to_json
@@ -209,15 +209,14 @@ def verdict_sentence(result: Verdict) -> str:
     outcome = _loss_outcome(result, row["metric"])
     if outcome is None or outcome.margin is None:
         return row_sentence(row)
-    loss = f"{outcome.margin:g}"
     ending = {
-        "pass": f"; a loss larger than the allowed {loss} is ruled out",
-        "fail": f": the loss is larger than the allowed {loss}",
-        "inconclusive": f"; a loss larger than the allowed {loss} is not ruled out",
+        "pass": "; a loss larger than the allowed {margin:g} is ruled out",
+        "fail": ": the loss is larger than the allowed {margin:g}",
+        "inconclusive": "; a loss larger than the allowed {margin:g} is not ruled out",
     }[outcome.status]
     if outcome.status == "inconclusive" and _is_worse(row, outcome):
-        ending = f"; it is worse, and whether by more than the allowed {loss} is not settled"
-    return row_sentence(row, ending)
+        ending = "; it is worse, and whether by more than the allowed {margin:g} is not settled"
+    return row_sentence(row, fill(ending, outcome))
 
 
 def _loss_outcome(result: Verdict, metric: str) -> Outcome | None:
@@ -346,14 +345,14 @@ def flip_rate_note(result: Verdict) -> str:
     ]
     rule_shares = sorted(flip_rate.rules.items(), key=lambda rule_and_share: -rule_and_share[1])
     changed_rules = [f"{name} {share:.0%}" for name, share in rule_shares[:_LEAD] if share]
-    more = f" ({', '.join(other_shares)})" if other_shares else ""
-    more += f"; rules that change: {', '.join(changed_rules)}" if changed_rules else ""
-    return (
-        f"stability: {flip_rate.share:.0%} of {flip_rate.draws} resampled sets of these queries give another "
-        f"verdict{more}. It shows how much the verdict depends on the sample of "
-        "queries, not the probability that the verdict is wrong; judgments and the systems' lists stay as "
-        "they are."
+    more = " ({other_shares})" if other_shares else ""
+    more += "; rules that change: {changed_rules}" if changed_rules else ""
+    text = (
+        f"stability: {{share:.0%}} of {{draws:d}} resampled sets of these queries give another "
+        f"verdict{more}. It shows how much the verdict depends on the sample of queries, not the probability "
+        "that the verdict is wrong; judgments and the systems' lists stay as they are."
     )
+    return fill(text, flip_rate, {"other_shares": other_shares, "changed_rules": changed_rules})
 
 
 def stability_line(result: Verdict) -> str:

@@ -17,7 +17,7 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import make_printable
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View, fill
-from rankgate.core.present.number_formats import count_noun, format_correction, format_interval
+from rankgate.core.present.number_formats import format_correction, format_interval
 from rankgate.core.value_types import JsonObject
 from rankgate.data.query_latencies import complete_bounds
 from rankgate.decisions.comparison.comparison_columns import METRICS as FIGURES
@@ -346,35 +346,37 @@ def _bottleneck_sentence(result: Pipeline) -> str:
     bottleneck = result.bottleneck
     if bottleneck is None:
         return f"Nothing is lost: the last stage has the best {result.target} there is."
-    missing = float(result.losses["lost"].sum())
-    name = make_printable(bottleneck.stage)
-    cause = {
-        "retrieval": f"retrieval: the first {count_noun(result.depth, 'document')} of {name} lack relevant "
-        "ones",
-        "approximation": f"the approximation by {name}: its search misses relevant documents that the stage "
-        "before it finds",
-        "depth": f"the depth of {name}: relevant documents are below those that it looks at",
-        "cut": f"{name}: it takes relevant documents out of its candidates",
-        "order": f"the order of {name}: the documents are there, and others are above them",
-    }[bottleneck.why]
-    first = (
-        f"The bottleneck now is {cause}. That costs {bottleneck.lost:.4f} of the {missing:.4f} "
-        f"{result.target} that are missing ({bottleneck.share:.0%})."
+    template = (
+        f"The bottleneck now is {_CAUSES[bottleneck.why]}. That costs {{bottleneck.lost:.4f}} of the "
+        "{missing:.4f} {target} that are missing ({bottleneck.share:.0%})."
     )
     if bottleneck.next_stage is None or bottleneck.next_lost is None:
-        return f"{first} Nothing else is lost."
-    next_cause = {
-        "retrieval": "retrieval by {}",
-        "approximation": "the approximation by {}",
-        "depth": "the depth of {}",
-        "cut": "what {} takes out",
-        "order": "the order of {}",
-    }[str(bottleneck.next_why)].format(make_printable(bottleneck.next_stage))
-    conclusion = (
-        "show that it is less" if bottleneck.significant else "cannot show which of the two is larger"
-    )
-    ends = format_interval(bottleneck.low, bottleneck.high)
-    return (
-        f"{first} Next is {next_cause}, {bottleneck.next_lost:.4f}; these queries {conclusion} (difference "
-        f"{bottleneck.lost - bottleneck.next_lost:+.4f}, {result.level:.0%} interval {ends})."
-    )
+        template += " Nothing else is lost."
+    else:
+        conclusion = (
+            "show that it is less" if bottleneck.significant else "cannot show which of the two is larger"
+        )
+        template += (
+            f" Next is {_NEXT_CAUSES[str(bottleneck.next_why)]}, {{bottleneck.next_lost:.4f}}; these queries "
+            f"{conclusion} (difference {{difference:+.4f}}, {{level:.0%}} interval "
+            "[{bottleneck.low:+z.4f}, {bottleneck.high:+z.4f}])."
+        )
+    missing, next_lost = float(result.losses["lost"].sum()), bottleneck.next_lost or 0.0
+    return fill(template, result, {"missing": missing, "difference": bottleneck.lost - next_lost})
+
+
+_CAUSES = {
+    "retrieval": "retrieval: the first {depth:n document} of {bottleneck.stage} lack relevant ones",
+    "approximation": "the approximation by {bottleneck.stage}: its search misses relevant documents that the "
+    "stage before it finds",
+    "depth": "the depth of {bottleneck.stage}: relevant documents are below those that it looks at",
+    "cut": "{bottleneck.stage}: it takes relevant documents out of its candidates",
+    "order": "the order of {bottleneck.stage}: the documents are there, and others are above them",
+}
+_NEXT_CAUSES = {
+    "retrieval": "retrieval by {bottleneck.next_stage}",
+    "approximation": "the approximation by {bottleneck.next_stage}",
+    "depth": "the depth of {bottleneck.next_stage}",
+    "cut": "what {bottleneck.next_stage} takes out",
+    "order": "the order of {bottleneck.next_stage}",
+}

@@ -12,7 +12,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Chart, Table
-from rankgate.core.present.layout import NOTICES, Layout, Texts, View
+from rankgate.core.present.layout import NOTICES, Layout, Texts, View, fill
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.gating.saved.holdout_account import HoldoutBudget
@@ -370,19 +370,17 @@ class Sweep(Result):
         choice = self.choice
         if choice is None:
             return "Nothing can be chosen: there are no figures of the baseline and another point."
-        settings = count_noun(len(self.measured), "setting")
         if not choice.place:
-            return f"None of {settings} is better than the baseline, {point_text(self.baseline.parameters)}."
+            template = "None of {measured:n setting} is better than the baseline, {point}."
+            return fill(template, self, {"point": point_text(self.baseline.parameters)})
         held_out = choice.held_out
-        interval = (
-            "(too few queries for an interval)"
-            if held_out.low is None or held_out.high is None
-            else f"[{held_out.low:z.3f}, {held_out.high:z.3f}]"
+        is_bounded = held_out.low is not None and held_out.high is not None
+        interval = "[{low:z.3f}, {high:z.3f}]" if is_bounded else "(too few queries for an interval)"
+        template = (
+            "The best of {measured:n setting} looks {choice.same_queries.mean:z.3f} better; on held-out "
+            f"queries {{mean:z.3f}} {interval}."
         )
-        return (
-            f"The best of {settings} looks {choice.same_queries.mean:z.3f} better; on held-out queries "
-            f"{held_out.mean:z.3f} {interval}."
-        )
+        return fill(template, self, {"mean": held_out.mean, "low": held_out.low, "high": held_out.high})
 
     @property
     def choice_sentence(self) -> str:

@@ -24,7 +24,6 @@ from typing import ClassVar, Literal
 from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
-from rankgate.core.present.document_model import PlainRows
 from rankgate.core.present.layout import Layout, View
 from rankgate.decisions.gating.policy import Policy, find_policy, read
 from rankgate.interface.cli.project_file import Settings, settings
@@ -79,6 +78,14 @@ class DoctorReport(Result):
     notice_texts: ClassVar[NoticeTexts] = (
         NoticeText("doctor", "{row.words}", source="wrong", subject="{row.name}"),
     )
+    csv_table: ClassVar[str | None] = "findings"
+    csv_columns: ClassVar[Mapping[str, str]] = {
+        "area": "area",
+        "name": "name",
+        "status": "status",
+        "found": "words",
+        "to fix it": "fix",
+    }
 
     findings: tuple[DoctorFinding, ...]
 
@@ -88,11 +95,6 @@ class DoctorReport(Result):
         counts = Counter(finding.status for finding in self.findings)
         title = f"{counts['wrong'] or 'Nothing'} wrong, {counts['missing'] or 'nothing'} missing"
         return f"{title}, {counts['advice']} to improve" if counts["advice"] else title
-
-    def csv_rows(self) -> PlainRows:
-        """Every finding."""
-        rows = [(f.area, f.name, f.status, f.words, f.fix) for f in self.findings]
-        return PlainRows(("area", "name", "status", "found", "to fix it"), rows)
 
     @property
     def wrong(self) -> tuple[DoctorFinding, ...]:

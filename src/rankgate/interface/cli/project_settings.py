@@ -11,7 +11,7 @@ from rankgate.core.console.option_types import COLLECTION, OUTPUT, TEST
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.document_model import PlainRows, make_printable
-from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.layout import Layout, Sentence, Texts, View
 from rankgate.core.present.number_formats import UNDEFINED
 from rankgate.interface.cli.project_file import DEFAULTS, Settings, settings
 
@@ -65,14 +65,13 @@ class ProjectSettings(Result):
             prose=True,
         ),
     )
+    headline_text: ClassVar[Texts] = (
+        Sentence("Settings of {source}", "source"),
+        Sentence("No settings in rankgate.toml", lambda settings: not settings.source),
+    )
 
     source: str
     settings: tuple[Setting, ...]
-
-    @property
-    def headline(self) -> str:
-        """The file of the settings."""
-        return f"Settings of {self.source}" if self.source else "No settings in rankgate.toml"
 
     def csv_rows(self) -> PlainRows:
         """Every setting."""

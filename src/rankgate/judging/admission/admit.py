@@ -16,7 +16,7 @@ from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Rows
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Columns
-from rankgate.core.present.document_model import SIGNS, Entries, Entry, PlainRows
+from rankgate.core.present.document_model import SIGNS, Entries, Entry
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
 from rankgate.core.present.number_formats import format_grade
 from rankgate.core.progress import step
@@ -219,6 +219,15 @@ class JudgeAdmission(Result):
     notice_texts: ClassVar[NoticeTexts] = (
         NoticeText("stray-grade", "{row}", source="cautions", subject="{judge[0]}"),
     )
+    csv_table: ClassVar[str | None] = "demands"
+    csv_columns: ClassVar[Mapping[str, str]] = {
+        "requirement": "name",
+        "status": "status",
+        "value": "value",
+        "low": "low",
+        "high": "high",
+        "required": "asked",
+    }
 
     people: InputHash
     judge: InputHash
@@ -263,11 +272,6 @@ class JudgeAdmission(Result):
         """The answers by people's grade; no rows if the judge answered every pair."""
         answers = self.answers
         return answers.grades if answers.answered < answers.asked else answers.grades.clear()
-
-    def csv_rows(self) -> PlainRows:
-        """The requirements."""
-        rows = [(d.name, d.status, d.value, d.low, d.high, d.asked) for d in self.demands]
-        return PlainRows(("requirement", "status", "value", "low", "high", "required"), rows)
 
 
 METRICS = ("nDCG@10",)

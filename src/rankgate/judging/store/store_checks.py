@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.layout import Layout, Lines, View
+from rankgate.core.present.layout import Layout, Lines, Sentence, Texts, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.store import store
 from rankgate.store.backup import backup, hashes, restore
@@ -129,19 +129,19 @@ class StoreHashes(Result):
         View(headers={"sha256": "SHA-256,\nfirst 16 digits"}, formats={"sha256": ".16"}),
         Lines("problems"),
     )
+    headline_text: ClassVar[Texts] = (
+        Sentence("{store}: {tables:n table}", lambda hashes: not hashes.restored_from),
+        Sentence("{restored_from}: has problems", lambda hashes: hashes.restored_from and hashes.problems),
+        Sentence(
+            "{restored_from}: restored, and each table is the same",
+            lambda hashes: hashes.restored_from and not hashes.problems,
+        ),
+    )
 
     store: str
     tables: tuple[TableContent, ...]
     restored_from: str = ""
     problems: tuple[str, ...] = ()
-
-    @property
-    def headline(self) -> str:
-        """The number of tables, or the outcome of restoring them."""
-        if not self.restored_from:
-            return f"{self.store}: {count_noun(len(self.tables), 'table')}"
-        outcome = "has problems" if self.problems else "restored, and each table is the same"
-        return f"{self.restored_from}: {outcome}"
 
     @property
     def outcome(self) -> str:

@@ -71,6 +71,12 @@ class Judgments:
     sha256: str
 
     @property
+    def grade_counts(self) -> list[str]:
+        """The first grades with their numbers."""
+        more = [f"… {len(self.grades):,} different ones"] if len(self.grades) > _MOST_GRADES else []
+        return [*(f"{grade:g}: {count:,}" for grade, count in self.grades[:_MOST_GRADES]), *more]
+
+    @property
     def selection_advice(self) -> str:
         """What unjudged documents could mean, with its evidence; empty where nothing points to it."""
         if self.per_query is None or self.queries < _MIN_QUERIES:
@@ -88,6 +94,7 @@ class Judgments:
         )
 
 
+_MOST_GRADES = 12  # grades to show; a set with more grades has no scale of steps
 _MIN_QUERIES = 5
 _FEW_ANSWERS = 2
 
@@ -208,6 +215,11 @@ class SideTable:
     ids: int
     judged: int
     matched: int
+
+    @property
+    def missing(self) -> int:
+        """Queries or documents with judgments that the table lacks."""
+        return self.judged - self.matched
 
 
 def side_tables(collection: Collection, qrels: Qrels) -> tuple[SideTable, ...]:

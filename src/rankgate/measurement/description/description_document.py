@@ -2,40 +2,124 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import RUN
-from rankgate.core.present.document_model import Entries, Entry, make_printable
-from rankgate.core.present.layout import Layout, View
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import FactList, Layout, Sentence, View
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rankgate.data.file_contents import Note
-    from rankgate.measurement.description.description import (
-        Description,
-        Descriptions,
-        Judgments,
-        RatingSummary,
-        RunSummary,
-        SideTable,
-        Spread,
-    )
-
-
-_MOST_GRADES = 12  # grades to show; a set with more grades has no scale of steps
-
-
-def _file_entries(result: Descriptions) -> Iterator[Entries]:
-    """The facts of each file."""
-    for description in result.files:
-        yield Entries(tuple(Entry(label, (line,)) for label, line in _facts(description)), description.file)
-
-
+_SPREAD = (
+    Sentence(
+        ", {per_query.most:,} a query",
+        lambda table: table.per_query and table.per_query.least == table.per_query.most,
+    ),
+    Sentence(
+        "; a query has {per_query.least:,} to {per_query.most:,}, the middle one {per_query.median:,g}",
+        lambda table: table.per_query and table.per_query.least < table.per_query.most,
+    ),
+)
+_JUDGMENTS = FactList(
+    (
+        (
+            "judgments",
+            (
+                "{judgments:,} of {documents:n document} for {queries:n query}",
+                Sentence(", {unjudged:,} more without any", "unjudged"),
+                *_SPREAD,
+            ),
+        ),
+        (
+            "grades",
+            (
+                "{grade_counts}",
+                Sentence("none", lambda judgments: not judgments.grades),
+                Sentence("; queries without a positive grade: {without_positive:,}", "without_positive"),
+                Sentence("; on a scale from {scale[0]:g} to {scale[1]:g}", "scale"),
+            ),
+        ),
+        ("--selection", "{selection_advice}"),
+        ("content", "{sha256}"),
+    ),
+    source="judgments",
+)
+_RUNS = FactList(
+    (
+        (
+            "run",
+            (
+                "{name}",
+                Sentence(" (tag {tag})", "tag"),
+                ": {rows:n row} of {documents:n document} for {queries:n query}",
+                *_SPREAD,
+            ),
+        ),
+        (
+            "scores",
+            (
+                Sentence("no scores", lambda run: run.lowest is None),
+                Sentence("{lowest:g} to {highest:g}", lambda run: run.lowest is not None),
+                "; rows tied with the one above: {tied:,}",
+            ),
+        ),
+        ("content", "{sha256}"),
+    ),
+    source="runs",
+)
+_RATINGS = FactList(
+    (
+        (
+            "ratings",
+            (
+                "{ratings:,} by {raters:n rater} of {pairs:n pair} of {queries:n query}; ",
+                "{shared:n pair has/pairs have} grades of several raters, ",
+                "{ungraded:n rating has/ratings have} no grade",
+            ),
+        ),
+    ),
+    source="ratings",
+)
+_TABLES = FactList(
+    (
+        (
+            "{name}",
+            (
+                "{ids:n id} in {source}, with {matched:,} of the {judged:,} judged {of}",
+                Sentence("; {missing:,} are missing", "missing"),
+            ),
+        ),
+    ),
+    source="tables",
+)
+_NOTES = FactList(
+    (
+        (
+            "seen",
+            (
+                "{count:,} {what}",
+                Sentence(": {examples}", "examples"),
+                Sentence(", …", lambda note: note.examples and note.count > len(note.examples)),
+            ),
+        ),
+    ),
+    source="notes",
+)
+_FILES = FactList(
+    (
+        ("format", "{format}: {reason}"),
+        _JUDGMENTS,
+        _RUNS,
+        _RATINGS,
+        ("queries", Sentence("{queries:,}", lambda file: file.queries is not None)),
+        ("documents", Sentence("{documents:,}", lambda file: file.documents is not None)),
+        ("values", Sentence("{values:,}", lambda file: file.values is not None)),
+        _TABLES,
+        _NOTES,
+        ("bytes", Sentence("{bytes:,}", "sha256")),
+        ("sha256", "{sha256}"),
+    ),
+    "{file}",
+    "files",
+)
 _OVERLAPS = Columns(
     "One row per pair of files.",
     Column("first", pl.String, "a file", header="file"),
@@ -51,98 +135,8 @@ _HOLES = Columns(
     Column("judged", pl.Float64, "the share of judged documents among the first", ".1%"),
 )
 DESCRIPTION_LAYOUT: Layout = (
-    _file_entries,
+    _FILES,
     View("overlaps", columns=_OVERLAPS),
     View("holes", columns=_HOLES, headers={"judged": "judged@{holes[0].cutoff}"}),
 )
 """The facts of each file, then the overlap of files, and the judged shares."""
-
-
-def _facts(result: Description) -> list[tuple[str, str]]:
-    facts = [("format", f"{result.format}: {make_printable(result.reason)}")]
-    if result.judgments:
-        facts += _judgments(result.judgments)
-    for run in result.runs:
-        facts += _run(run)
-    if result.ratings:
-        facts += _ratings(result.ratings)
-    for label, count in (
-        ("queries", result.queries),
-        ("documents", result.documents),
-        ("values", result.values),
-    ):
-        if count is not None:
-            facts.append((label, f"{count:,}"))
-    facts += [(table.name, _side_table(table)) for table in result.tables]
-    facts += [("seen", _note(note)) for note in result.notes]
-    if result.sha256:
-        facts += [("bytes", f"{result.bytes:,}"), ("sha256", result.sha256)]
-    return facts
-
-
-def _side_table(table: SideTable) -> str:
-    """The ids of a table of the collection, and the number of judged ids in it."""
-    missing_count = table.judged - table.matched
-    missing = f"; {missing_count:,} are missing" if missing_count else ""
-    return (
-        f"{count_noun(table.ids, 'id')} in {make_printable(table.source)}, with {table.matched:,} of the "
-        f"{table.judged:,} judged {table.of}{missing}"
-    )
-
-
-def _judgments(result: Judgments) -> list[tuple[str, str]]:
-    unjudged = f", {result.unjudged:,} more without any" if result.unjudged else ""
-    grade_counts = [f"{grade:g}: {count:,}" for grade, count in result.grades[:_MOST_GRADES]]
-    more = [f"… {len(result.grades):,} different ones"] if len(result.grades) > _MOST_GRADES else []
-    without = (
-        f"; queries without a positive grade: {result.without_positive:,}" if result.without_positive else ""
-    )
-    scale = f"; on a scale from {result.scale[0]:g} to {result.scale[1]:g}" if result.scale else ""
-    content = (
-        f"{result.judgments:,} of {count_noun(result.documents, 'document')} for "
-        f"{count_noun(result.queries, 'query')}"
-    )
-    advice = result.selection_advice
-    return [
-        ("judgments", f"{content}{unjudged}{_spread(result.per_query)}"),
-        ("grades", f"{', '.join([*grade_counts, *more]) or 'none'}{without}{scale}"),
-        *([("--selection", advice)] if advice else []),
-        ("content", result.sha256),
-    ]
-
-
-def _run(result: RunSummary) -> list[tuple[str, str]]:
-    tag = f" (tag {make_printable(result.tag)})" if result.tag else ""
-    scores = "no scores" if result.lowest is None else f"{result.lowest:g} to {result.highest:g}"
-    content = (
-        f"{count_noun(result.rows, 'row')} of {count_noun(result.documents, 'document')} for "
-        f"{count_noun(result.queries, 'query')}"
-    )
-    return [
-        ("run", f"{make_printable(result.name)}{tag}: {content}{_spread(result.per_query)}"),
-        ("scores", f"{scores}; rows tied with the one above: {result.tied:,}"),
-        ("content", result.sha256),
-    ]
-
-
-def _ratings(result: RatingSummary) -> list[tuple[str, str]]:
-    content = (
-        f"{result.ratings:,} by {count_noun(result.raters, 'rater')} of {count_noun(result.pairs, 'pair')}"
-    )
-    shared = f"{count_noun(result.shared, 'pair has', 'pairs have')} grades of several raters"
-    ungraded = f"{count_noun(result.ungraded, 'rating has', 'ratings have')} no grade"
-    return [("ratings", f"{content} of {count_noun(result.queries, 'query')}; {shared}, {ungraded}")]
-
-
-def _spread(result: Spread | None) -> str:
-    if result is None:
-        return ""
-    if result.least == result.most:
-        return f", {result.most:,} a query"
-    return f"; a query has {result.least:,} to {result.most:,}, the middle one {result.median:,g}"
-
-
-def _note(note: Note) -> str:
-    examples = ", ".join(map(make_printable, note.examples))
-    more = ", …" if note.count > len(note.examples) else ""
-    return f"{note.count:,} {note.what}" + (f": {examples}{more}" if examples else "")

@@ -366,6 +366,14 @@ class Metrics(Result):
     headline_text: ClassVar[str] = "{metrics:n metric}"
     main_table: ClassVar[str] = "table"
     layout: ClassVar[Layout] = (_entries,)
+    csv_table: ClassVar[str | None] = "metrics"
+    csv_columns: ClassVar[Mapping[str, str]] = {
+        "name": "name",
+        "title": "title",
+        "formula": "formula",
+        "higher_is_better": "higher_is_better",
+        "source": "source",
+    }
 
     metrics: tuple[MetricDetails, ...]
 
@@ -373,17 +381,13 @@ class Metrics(Result):
         """The number of metrics."""
         return len(self.metrics)
 
-    def csv_rows(self) -> PlainRows:
-        """The metrics: ``name``, ``title``, ``formula``, ``higher_is_better``, ``source``."""
-        names = ("name", "title", "formula", "higher_is_better", "source")
-        return PlainRows(names, [tuple(getattr(metric, name) for name in names) for metric in self.metrics])
-
     @property
     def table(self) -> pl.DataFrame:
         """The rows of `csv_rows` as a frame."""
         import polars as pl
 
         rows = self.csv_rows()
+        assert rows is not None
         return pl.DataFrame(rows.rows, rows.head, orient="row")
 
 

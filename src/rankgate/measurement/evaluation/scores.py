@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, overload, runtime_checkable
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result, run_notices
+from rankgate.core.present.base_result import Notice, NoticeText, Result, run_notices
 from rankgate.core.present.columns import Columns
 from rankgate.core.present.number_formats import count_noun, finite_or_none
 from rankgate.core.present.result_frames import make_frame
@@ -72,6 +72,18 @@ class DistantMaker(Maker, Protocol):
     def collected(self) -> pl.DataFrame:
         """The values, fetched from there; see `Scores.values`."""
         ...
+
+
+_UNDECIDED = NoticeText(
+    "few-effective-queries",
+    "{run}: {metric} has no interval: {queries} queries of these weights are worth {effective:.1f} of equal "
+    "weight, or their heaviest ones may be missing; draw queries by traffic (rankgate pool --query-sampling "
+    "pps)",
+    source="weighted",
+    subject="{run}",
+    rows=pl.col("low").is_null() & (pl.col("queries") > 1),
+)
+"""The metrics whose weighted means have no interval."""
 
 
 @dataclass(frozen=True)
@@ -232,22 +244,7 @@ class Scores(Result):
                     f"another order; sort the file by score if the order of rows has no meaning"
                 )
                 notices.append(Notice("order-against-scores", text, run.run))
-        return (*notices, *self._undecided())
-
-    def _undecided(self) -> Iterator[Notice]:
-        """The metrics whose weighted means have no interval."""
-        if self.weighted is None:
-            return
-        without_interval = self.weighted.filter(pl.col("low").is_null() & (pl.col("queries") > 1))
-        for run, metric, queries, effective in without_interval.select(
-            "run", "metric", "queries", "effective"
-        ).iter_rows():
-            text = (
-                f"{run}: {metric} has no interval: {queries} queries of these weights are worth "
-                f"{effective:.1f} of equal weight, or their heaviest ones may be missing; draw queries by "
-                "traffic (rankgate pool --query-sampling pps)"
-            )
-            yield Notice("few-effective-queries", text, run)
+        return (*notices, *(() if self.weighted is None else _UNDECIDED.notices(self)))
 
     def to_dict(self, *, per_query: bool = False) -> dict[str, Any]:  # type: ignore[override]
         """Plain values for JSON: undefined is None, numbers keep full precision."""

@@ -18,6 +18,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
+from rankgate.core.present.layout import fill
 from rankgate.core.present.number_formats import (
     UNDEFINED,
     count_noun,
@@ -270,20 +271,17 @@ def finding_document(result: Finding) -> Document:
 
 def title(result: Reconciliation | Bridge | Finding) -> str:
     """The question and its data, on one line."""
+    values = {}
     if isinstance(result, Reconciliation):
-        count = sum(len(group.conventions) for group in result.groups)
-        summary = f"{_numbers(len(result.groups))} under {count_noun(count, 'convention')}"
+        values["count"] = sum(len(group.conventions) for group in result.groups)
+        summary = f"{_numbers(len(result.groups))} under {{count:n convention}}"
     elif isinstance(result, Bridge):
-        summary = f"from {result.begin['name']} to {result.end['name']}"
+        summary = "from {begin[name]} to {end[name]}"
     else:
-        off = "" if not result.percent else ", taken as a percentage"
-        tried_text = (
-            f"{count_noun(len(result.tried), 'metric')} under "
-            f"{count_noun(result.conventions, 'convention')} tried"
-        )
-        summary = f"conventions that give {result.reported}{off}; {tried_text}"
-    run, qrels = make_printable(result.run), make_printable(result.qrels)
-    return f"{result.metric} of run {run} by judgments {qrels}: {summary}"
+        off = ", taken as a percentage" if result.percent else ""
+        tried_text = "{tried:n metric} under {conventions:n convention} tried"
+        summary = f"conventions that give {{reported}}{off}; {tried_text}"
+    return fill(f"{{metric}} of run {{run}} by judgments {{qrels}}: {summary}", result, values)
 
 
 def _group(group: Group, digits: int) -> Entry:

@@ -17,8 +17,7 @@ from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import BAND, Axis, ChartView, Mark, Panel, highlight
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
 from rankgate.data.qrels import Qrels
@@ -236,6 +235,13 @@ class ClickJudgments(Result):
             lambda result: result.unjudged and not result.status,
         ),
     )
+    headline_text: ClassVar[Texts] = (
+        Sentence("No judgments: {searches:n search cannot/searches cannot} teach {model}", "status"),
+        Sentence(
+            "{judged:n judgment} of {judged_queries:n query} from {searches:n search}, by {model}",
+            lambda result: not result.status,
+        ),
+    )
 
     model: str
     searches: int
@@ -310,14 +316,9 @@ class ClickJudgments(Result):
         )
 
     @property
-    def headline(self) -> str:
-        """The number of judgments."""
-        if self.status:
-            searches = count_noun(self.searches, "search cannot", "searches cannot")
-            return f"No judgments: {searches} teach {self.model}"
-        queries = count_noun(self.judged["query_id"].n_unique(), "query")
-        judgments, searches = count_noun(len(self.judged), "judgment"), count_noun(self.searches, "search")
-        return f"{judgments} of {queries} from {searches}, by {self.model}"
+    def judged_queries(self) -> int:
+        """The number of queries with a judgment."""
+        return self.judged["query_id"].n_unique()
 
     @property
     def ranks_shown(self) -> pl.DataFrame:

@@ -18,7 +18,6 @@ from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry, make_printable
 from rankgate.core.present.layout import Layout, Sentence, Texts, View
-from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
 from rankgate.online.events.events import Events, EventsLike
@@ -142,6 +141,10 @@ class Diagnosis(Result):
             subject="{row.code}",
         ),
     )
+    headline_text: ClassVar[Texts] = (
+        Sentence("No faults in {passed:n check}", lambda diagnosis: not diagnosis.findings),
+        Sentence("{findings:n fault} in the log; {blocks} of them block figures", "findings"),
+    )
 
     findings: tuple[LogFinding, ...]
     passed: tuple[str, ...]
@@ -160,12 +163,9 @@ class Diagnosis(Result):
         )
 
     @property
-    def headline(self) -> str:
-        """The number of faults."""
-        if not self.findings:
-            return f"No faults in {count_noun(len(self.passed), 'check')}"
-        blocks = sum(finding.severity == "block" for finding in self.findings)
-        return f"{count_noun(len(self.findings), 'fault')} in the log; {blocks} of them block figures"
+    def blocks(self) -> int:
+        """The number of faults that block figures."""
+        return sum(finding.severity == "block" for finding in self.findings)
 
     @property
     def event_counts(self) -> str:

@@ -15,7 +15,7 @@ from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Mark, Panel, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import LEVEL, P_RAW
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View, fill
 from rankgate.core.present.number_formats import UNDEFINED, format_p_value, format_share
 from rankgate.core.value_types import JsonObject
 
@@ -201,6 +201,18 @@ _FIGURES = Columns(
     Column(
         "loss_share", pl.Float64, "expected_loss as a share of the control", ".1%", header="of the\ncontrol"
     ),
+)
+
+
+_RELATIVE = "Relative intervals ({relative_by}) do not belong to the test that gives p."
+_OPEN_INTERVALS = (
+    "If a relative interval has one end or none, the control is not clearly different from 0, and an "
+    "interval with two ends would not keep its level."
+)
+_EXPLAINED = "The covariate of {metric} explains {explained:.2%} of its variance ({variant})."
+_DETECTABLE = (
+    "Detectable: the smallest difference that this experiment shows with a probability of "
+    "{settings[power]:.0%}, as a share of the control."
 )
 
 
@@ -463,26 +475,24 @@ class Experiment(Result):
     def method_text(self) -> str:
         """The methods of p-values, intervals, correction and covariates."""
         methods = self.metrics["method"].drop_nulls().unique(maintain_order=True).to_list()
-        sentences = f"p and intervals: {'; '.join(methods)}."
-        if (relative_by := self.settings.get("relative", "log")) != "fieller":
-            sentences += f" Relative intervals ({relative_by}) do not belong to the test that gives p."
         with_relative = self.metrics.drop_nulls("relative")
-        if with_relative["relative_low"].null_count() or with_relative["relative_high"].null_count():
-            sentences += (
-                " If a relative interval has one end or none, the control is not clearly different from 0, "
-                "and an interval with two ends would not keep its level."
-            )
+        is_open = with_relative["relative_low"].null_count() or with_relative["relative_high"].null_count()
+        relative_by = self.settings.get("relative", "log")
         correction = self.metrics["correction"].drop_nulls()
-        sentences += f" p of metrics that are not guardrails: {correction[0]}." if len(correction) else ""
-        for row in self.metrics.drop_nulls("explained").iter_rows(named=True):
-            sentences += (
-                f" The covariate of {row['metric']} explains {row['explained']:.2%} of its variance"
-                f" ({row['variant']})."
-            )
-        return (
-            f"{sentences} Detectable: the smallest difference that this experiment shows with a probability "
-            f"of {self.settings['power']:.0%}, as a share of the control."
-        )
+        templates = [
+            "p and intervals: {methods:; }.",
+            _RELATIVE * (relative_by != "fieller"),
+            _OPEN_INTERVALS * bool(is_open),
+            "p of metrics that are not guardrails: {correction[0]}." * bool(len(correction)),
+        ]
+        values = {"methods": methods, "relative_by": relative_by, "correction": correction}
+        explained = self.metrics.drop_nulls("explained").iter_rows(named=True)
+        texts = [
+            *(fill(template, self, values) for template in templates),
+            *(fill(_EXPLAINED, None, row) for row in explained),
+            fill(_DETECTABLE, self),
+        ]
+        return " ".join(filter(None, texts))
 
     @property
     def segment_tests(self) -> str:

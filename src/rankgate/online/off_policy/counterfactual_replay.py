@@ -12,7 +12,7 @@ from rankgate.core.present.base_result import NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View, fill
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.events.diagnosis import spoiled_notice
 from rankgate.online.off_policy.off_policy_estimate import CHECKS, CHECKS_VIEW, check_notices
@@ -201,19 +201,16 @@ class CounterfactualReplay(Result):
         if self.verdict:
             return f"the log cannot show the clicks of users on {self.candidate}"
         row = self.measures.row(by_predicate=pl.col("measure") == "clicks", named=True)
-        ends = f"({row['delta_low']:+.4f} to {row['delta_high']:+.4f})"
+        ends = " a search ({delta_low:+.4f} to {delta_high:+.4f})"
+        text = "no difference shown between {candidate} and the logged lists: {delta:+.4f}" + ends[9:]
         if row["delta_low"] > 0:
-            return f"{self.candidate} would earn more clicks: {row['delta']:+.4f} a search {ends}"
-        if row["most_high"] < 0:
-            return f"{self.candidate} would earn fewer clicks: {row['delta']:+.4f} a search {ends}"
-        if row["delta_high"] < 0:
-            return (
-                f"fewer clicks on documents that were shown, {row['delta']:+.4f} a search {ends}; what never "
-                f"was could make it {row['most_high']:+.4f}"
-            )
-        return (
-            f"no difference shown between {self.candidate} and the logged lists: {row['delta']:+.4f} {ends}"
-        )
+            text = "{candidate} would earn more clicks: {delta:+.4f}" + ends
+        elif row["most_high"] < 0:
+            text = "{candidate} would earn fewer clicks: {delta:+.4f}" + ends
+        elif row["delta_high"] < 0:
+            text = "fewer clicks on documents that were shown, {delta:+.4f}" + ends
+            text += "; what never was could make it {most_high:+.4f}"
+        return fill(text, self, {**row, "candidate": self.candidate})
 
     @property
     def outcome(self) -> str:

@@ -11,7 +11,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Panel, Reference, highlight, interval
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View, fill
 from rankgate.online.off_policy.estimators import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -237,10 +237,10 @@ class OffPolicyEstimate(Result):
             return (
                 f"no estimate for {self.target}: the log contradicts the assumptions of the named estimators"
             )
-        interval_text = "no interval" if row["low"] is None else f"{row['low']:.5f} to {row['high']:.5f}"
-        supposing = f" if {row['assumption']}" if row["assumption"] else ""
-        earned = f"{self.target} would have earned {row['value']:.5f}"
-        return f"{earned} ({interval_text}), by {row['estimator']}{supposing}"
+        interval_text = "no interval" if row["low"] is None else "{low:.5f} to {high:.5f}"
+        supposing = " if {assumption}" if row["assumption"] else ""
+        earned = "{target} would have earned {value:.5f}"
+        return fill(f"{earned} ({interval_text}), by {{estimator}}{supposing}", self, row)
 
     @property
     def outcome(self) -> str:

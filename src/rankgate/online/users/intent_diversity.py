@@ -17,7 +17,6 @@ from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
-from rankgate.core.present.number_formats import count_noun
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice
 from rankgate.online.events.events import Events, EventsLike
 
@@ -119,6 +118,14 @@ class IntentDiversity(Result):
             "excluded",
         ),
     )
+    headline_text: ClassVar[Texts] = (
+        Sentence("No query has clicks of enough users", lambda result: result.queries.is_empty()),
+        Sentence(
+            "Clicks of two users are on different documents in {distance:.2%} of cases, over {queries:n "
+            "query}",
+            "queries",
+        ),
+    )
 
     queries: pl.DataFrame
     min_users: int
@@ -128,14 +135,6 @@ class IntentDiversity(Result):
     low: float | None
     high: float | None
     faults: tuple[str, ...] = ()
-
-    @property
-    def headline(self) -> str:
-        """The mean over queries."""
-        if self.queries.is_empty():
-            return "No query has clicks of enough users"
-        count = count_noun(len(self.queries), "query")
-        return f"Clicks of two users are on different documents in {self.distance:.2%} of cases, over {count}"
 
     @property
     def excluded(self) -> int:

@@ -23,7 +23,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
-from rankgate.core.present.layout import NOTICES, Layout, View
+from rankgate.core.present.layout import NOTICES, Layout, Sentence, Texts, View
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
@@ -84,19 +84,26 @@ class Recorded(Result):
         NOTICES,
     )
     notice_texts: ClassVar[NoticeTexts] = (NoticeText("record", "{row}", source="warnings"),)
+    headline_text: ClassVar[Texts] = (
+        Sentence("{new:,} recorded", lambda recorded: recorded.new or not recorded.repeated),
+        Sentence(", ", lambda recorded: recorded.new and recorded.repeated),
+        Sentence("{repeated:,} recorded before", "repeated"),
+        " in {place}",
+    )
 
     place: str
     records: pl.DataFrame
     warnings: tuple[str, ...] = ()
 
     @property
-    def headline(self) -> str:
-        """The numbers of new records, and of those that were there before."""
-        new = int(self.records["new"].sum())
-        repeated = len(self.records) - new
-        counts = [f"{new:,} recorded"] if new or not repeated else []
-        counts += [f"{repeated:,} recorded before"] if repeated else []
-        return f"{', '.join(counts)} in {self.place}"
+    def new(self) -> int:
+        """The number of new records."""
+        return int(self.records["new"].sum())
+
+    @property
+    def repeated(self) -> int:
+        """The number of records that were there before."""
+        return len(self.records) - self.new
 
 
 def record(

@@ -23,7 +23,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.document_model import make_document as made
-from rankgate.core.present.layout import CrossView, View
+from rankgate.core.present.layout import CrossView, View, fill
 from rankgate.core.present.number_formats import count_noun, format_correction
 from rankgate.data.query_latencies import SHARES, complete_bounds
 from rankgate.data.run_scores import GIVEN_VALUES
@@ -285,15 +285,10 @@ def side_by_side(result: Comparison, query_id: str) -> Grid:
 
 def title(result: Comparison) -> str:
     """The title: both systems, the judgments and the convention."""
-    convention = result.convention
-    if convention["name"] == GIVEN_VALUES:
-        candidate, baseline = result.candidate.name, result.baseline.name
-        names = f"{make_printable(candidate)} against {make_printable(baseline)}"
-        return f"{names}, by the values in {make_printable(result.qrels)}"
-    return (
-        f"{make_printable(result.candidate.name)} against {make_printable(result.baseline.name)}, by "
-        f"judgments {make_printable(result.qrels)}, convention {convention['name']} ({convention['hash']})"
-    )
+    names = "{candidate.name} against {baseline.name}, by "
+    if result.convention["name"] == GIVEN_VALUES:
+        return fill(f"{names}the values in {{qrels}}", result)
+    return fill(f"{names}judgments {{qrels}}, convention {{convention[name]}} ({{convention[hash]}})", result)
 
 
 def notes(result: Comparison, *, several: bool = False) -> str:

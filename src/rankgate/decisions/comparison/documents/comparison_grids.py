@@ -14,15 +14,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rankgate.core.present.document_model import Grid, Table, make_printable
-from rankgate.core.present.layout import CrossView, View
-from rankgate.core.present.number_formats import (
-    count_noun,
-    format_correction,
-    format_decimal,
-    format_p_value,
-    format_signed,
-    system_mark,
-)
+from rankgate.core.present.layout import CrossView, View, fill
+from rankgate.core.present.number_formats import format_decimal, format_p_value, system_mark
 from rankgate.decisions.comparison.comparison_columns import PREDICTIONS
 from rankgate.decisions.comparison.comparison_tables import marked_figures
 from rankgate.decisions.comparison.seeds import joined_seeds
@@ -78,20 +71,19 @@ def row_sentence(row: Mapping[str, Any], ending: str = "") -> str:
     """
     if row["delta"] is None or not row["n"]:
         return ""
-    count = f"{row['n']:,} {'query' if row['n'] == 1 else 'queries'}"
     has_counts = row["losses"] is not None and row["wins"] is not None
     if has_counts and not row["losses"] and not row["wins"]:
-        return f"None of {count} changed by {row['metric']}."
+        return fill("None of {n:n query} changed by {metric}.", None, row)
+    change = "the mean of {metric} is the same"
     if row["delta"]:
         verb = "rose" if row["delta"] > 0 else "fell"
-        change = f"on average {row['metric']} {verb} by {format_decimal(abs(row['delta']))}"
+        change = f"on average {{metric}} {verb} by {{size:decimal}}"
         if row["gain"] * row["delta"] < 0:  # less is better
             change += f" ({'worse' if row['gain'] < 0 else 'better'})"
-    else:
-        change = f"the mean of {row['metric']} is the same"
+    template = f"{{losses:,}} of {{n:n query}} got worse and {{wins:,}} better; {change}"
     if not has_counts:
-        return f"{change[0].upper()}{change[1:]} over {count}{ending}."
-    return f"{row['losses']:,} of {count} got worse and {row['wins']:,} better; {change}{ending}."
+        template = f"{change[0].upper()}{change[1:]} over {{n:n query}}"
+    return fill(template, None, {**row, "size": abs(row["delta"])}) + f"{ending}."
 
 
 def overall_sentence(result: Comparisons) -> str:
@@ -105,19 +97,26 @@ def overall_sentence(result: Comparisons) -> str:
         for row, comparison in zip(rows, result.comparisons, strict=True)
         if row["gain"] is not None
     ]
-    counts = (
-        f"of {count_noun(len(rows), 'system')} {better} {'is' if better == 1 else 'are'} significantly "
-        f"better than {base}, {len(significant_rows) - better} worse; "
-        f"{len(rows) - len(significant_rows)} without a significant difference (p "
-        f"{format_correction(result.only.correction)})"
+    template = (
+        "of {rows:n system} {better} {better:v is/are} significantly better than {base}, {worse} worse; "
+        "{others} without a significant difference (p {correction:correction})"
     )
+    figures = {
+        "rows": rows,
+        "better": better,
+        "worse": len(significant_rows) - better,
+        "others": len(rows) - len(significant_rows),
+        "base": base,
+        "correction": result.only.correction,
+        "name": name,
+    }
     if not defined:
-        return f"{name}: {counts}."
+        return fill(f"{{name}}: {template}.", None, figures)
     gain, row, best = max(defined, key=lambda best: best[0])
     if gain <= 0:
-        return f"No system has a better mean {name} than {base}; {counts}."
-    figures = f"{format_decimal(row['candidate'])}, {format_signed(row['delta'])} from {base}"
-    return f"{best} has the best mean {name} ({figures}); {counts}."
+        return fill(f"No system has a better mean {{name}} than {{base}}; {template}.", None, figures)
+    best_template = "{best} has the best mean {name} ({candidate:decimal}, {delta:signed} from {base}); "
+    return fill(f"{best_template}{template}.", None, {**row, **figures, "best": best})
 
 
 def leaderboard(result: Comparisons, *, best_first: bool = False) -> tuple[Table, str]:

@@ -28,15 +28,8 @@ from rankgate.core.present.document_model import (
     list_pair,
     nonempty_blocks,
 )
-from rankgate.core.present.layout import View
-from rankgate.core.present.number_formats import (
-    count_noun,
-    format_correction,
-    format_decimal,
-    format_interval,
-    format_p_value,
-    format_signed,
-)
+from rankgate.core.present.layout import View, fill
+from rankgate.core.present.number_formats import count_noun, format_decimal, format_p_value, format_signed
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.comparison_columns import METRICS
 from rankgate.decisions.comparison.documents import comparison_document
@@ -71,29 +64,23 @@ _NONE = "The lists were not kept; rankgate compare --format json --lists keeps t
 def sentence(result: Comparison) -> str:
     """A sentence on the result of the first metric."""
     row = result.metrics.row(0, named=True)
-    name = row["metric"]
     if row["delta"] is None:
-        return f"{name} has no value on both sides."
-    count = f"{row['n']:,} {'query' if row['n'] == 1 else 'queries'}"
+        return fill("{metric} has no value on both sides.", result, row)
     if row["p_value"] is None:
-        return f"{name}: {format_signed(row['delta'])}, {count}: too few for an interval or a test."
-    interval_text = (
-        "equal for all queries, so without an interval"
-        if row["low"] is None
-        else f"{result.level:.0%} interval {format_interval(row['low'], row['high'])}"
-    )
-    p = f"p {format_p_value(row['p_value'])}, {format_correction(result.correction)}"
-    figures = f"{format_signed(row['delta'])}, {interval_text}, {p}; {count}"
+        return fill("{metric}: {delta:signed}, {n:n query}: too few for an interval or a test.", result, row)
+    interval = "{level:.0%} interval [{low:+z.4f}, {high:+z.4f}]"
+    if row["low"] is None:
+        interval = "equal for all queries, so without an interval"
+    row["correction"] = result.correction
+    figures = f"{{delta:signed}}, {interval}, p {{p_value:p}}, {{correction:correction}}; {{n:n query}}"
     if is_significant_row(row, result.level):
         direction = "higher" if row["delta"] > 0 else "lower"
         better = "better" if row["gain"] > 0 else "worse"
-        return f"{name} is significantly {direction} ({figures}): {better}."
+        return fill(f"{{metric}} is significantly {direction} ({figures}): {better}.", result, row)
     detectable = (
-        ""
-        if row["mde"] is None
-        else f"; these queries can show a difference of {format_decimal(row['mde'])} or more"
+        "" if row["mde"] is None else "; these queries can show a difference of {mde:decimal} or more"
     )
-    return f"{name}: no significant difference ({figures}){detectable}."
+    return fill(f"{{metric}}: no significant difference ({figures}){detectable}.", result, row)
 
 
 def source_sentence(result: Comparison) -> str:

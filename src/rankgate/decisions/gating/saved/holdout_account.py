@@ -24,8 +24,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import new_folder
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import Layout, View
-from rankgate.core.present.number_formats import count_noun
+from rankgate.core.present.layout import Layout, View, fill
 from rankgate.measurement.stats.chosen_candidates import (
     FIRST_SHARE,
     first_exceedance_level,
@@ -92,24 +91,22 @@ class HoldoutBudget:
     @property
     def sentence(self) -> str:
         """What is spent, what is left, when the queries are worn, and what restores them."""
-        if self.state == "unknown":
-            return f"budget unknown: {self.reason}"
-        used = f"{self.used:,} of these {count_noun(self.queries, 'query')} were in earlier tests"
-        if self.state == "worn":
-            remedy = (
-                f"{count_noun(self.fresh or self.queries, 'fresh query')} in a set of their own restore it"
-            )
-            return f"budget spent: {self.reason}; {used}; {remedy}"
-        restored = "a pass divides the levels of later tests"
-        if self.passes:
-            restored = (
-                f"{count_noun(self.fresh or 0, 'fresh query')} restore what the first test could detect"
-            )
-        return (
-            f"budget: test {self.test:,} of {self.tests:,} at these queries, after "
-            f"{count_noun(self.passes, 'pass', 'passes')}; {self.left:,} left, then the queries are worn; "
-            f"{used}; {restored}"
-        )
+        template = _BUDGETS[self.state]
+        if self.state == "open":
+            restored = "{fresh:n fresh query} restore what the first test could detect"
+            template += restored if self.passes else "a pass divides the levels of later tests"
+        return fill(template, self, {"fresh": self.fresh or (0 if self.state == "open" else self.queries)})
+
+
+_USED = "{used:,} of these {queries:n query} were in earlier tests; "
+_BUDGETS = {
+    "unknown": "budget unknown: {reason}",
+    "worn": f"budget spent: {{reason}}; {_USED}{{fresh:n fresh query}} in a set of their own restore it",
+    "open": (
+        "budget: test {test:,} of {tests:,} at these queries, after {passes:n pass/passes}; {left:,} left, "
+        f"then the queries are worn; {_USED}"
+    ),
+}
 
 
 def unknown_budget(reason: str) -> HoldoutBudget:

@@ -17,7 +17,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import new_folder, save_file
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.document_model import Code, PlainRows
+from rankgate.core.present.document_model import Code
 from rankgate.core.present.layout import Layout, Sentence, View
 from rankgate.interface.cli.start import sample_data
 
@@ -383,6 +383,8 @@ class StartedFolder(Result):
         "Next, as README.md explains:",
         _show_commands,
     )
+    csv_table: ClassVar[str | None] = "files"
+    csv_columns: ClassVar[Mapping[str, str]] = {"file": "path", "status": "status", "purpose": "purpose"}
 
     folder: str
     user: str
@@ -400,11 +402,6 @@ class StartedFolder(Result):
     def missing(self) -> tuple[str, ...]:
         """The samples that were not written."""
         return tuple(file.path for file in self.files if file.status == "missing")
-
-    def csv_rows(self) -> PlainRows:
-        """Every file."""
-        rows = [(file.path, file.status, file.purpose) for file in self.files]
-        return PlainRows(("file", "status", "purpose"), rows)
 
 
 def init(folder: str | Path = ".", user: str | None = None, *, ci: str | None = None) -> StartedFolder:
