@@ -27,8 +27,10 @@ from rankgate.decisions.sweeps.dials import (
     point_text,
     read_dials,
 )
+from rankgate.decisions.sweeps.fusion_target import EnginePart, FilePart, FusionTarget
 from rankgate.decisions.sweeps.setup_steps import Setup, names_in, refuse_step
-from rankgate.decisions.sweeps.targets import UNSET, CommandTarget, EngineTarget, FusionTarget, Target
+from rankgate.decisions.sweeps.targets import UNSET, CommandTarget, EngineTarget, Target
+from rankgate.engines.requests.secrets import template_names
 from rankgate.engines.snapshots.query_sender import queries_of
 from rankgate.engines.snapshots.snapshot_verb import configuration_of
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -179,7 +181,7 @@ def _target(
         found_text = f"there are {' and '.join(target_names)}" if target_names else "none is set"
         raise toml.error(f"set exactly one of engine, [fuse] and [command]; {found_text}.", "sweep")
     if "fuse" in toml.values:
-        return _fusion(toml, folder)
+        return _fusion(toml, given_inputs["queries"], settings.depth, folder)
     if "command" in toml.values:
         program = _read_table(toml, Program, "command")
         if not program.command or not any("{{run}}" in str(word) for word in program.command):
@@ -223,25 +225,55 @@ def _clusters(queries: object, folder: Path) -> dict[str, str]:
     return cluster_of_query or find_near_copies({query.query_id: query.text for query in query_list})
 
 
-def _fusion(toml: TomlFile, folder: Path) -> FusionTarget:
+def _fusion(toml: TomlFile, queries: object, depth: int | None, folder: Path) -> FusionTarget:
     table = toml.values["fuse"]
     run_sources = table.get("runs") if isinstance(table, Mapping) else None
-    if isinstance(run_sources, Mapping):
-        runs = {
-            str(name): read_run(_resolve_path(run_source, folder), str(name))
-            for name, run_source in run_sources.items()
+    in_memory = isinstance(run_sources, Mapping)
+    fusion = _read_fusion(toml, **({"runs": list(run_sources)} if in_memory else {}))
+
+    def engine_at(path: str) -> EngineTarget:
+        if queries is None:
+            raise toml.error("queries is missing: the file of the queries that engines are asked.", "sweep")
+        configuration = configuration_of(_resolve_path(path, folder)).with_parameters((), depth)
+        return EngineTarget(configuration, queries_of(_resolve_path(queries, folder)), folder)
+
+    def part_of(source: Any) -> FilePart | EnginePart:
+        path = _resolve_path(source, folder)
+        if isinstance(path, str) and path.endswith(".toml"):
+            target = engine_at(path)
+            return EnginePart(target, {*target.template_values} & {*toml.values.get("dials", {})})
+        if isinstance(path, str) and any(template_names(path)):
+            return FilePart(path)
+        return FilePart(read_run(path).in_memory())
+
+    if in_memory:
+        parts = {
+            str(name): FilePart(read_run(_resolve_path(source, folder), str(name)))
+            for name, source in run_sources.items()
         }
-        return FusionTarget(_read_fusion(toml, runs=list(runs)), runs)
-    fusion = _read_fusion(toml)
-    read = [read_run(_resolve_path(run_source, folder)).in_memory() for run_source in fusion.runs]
-    runs_by_name = {run.name: run for run in read}
-    if len(runs_by_name) < len(read) or len(read) < 2:
-        raise toml.error("runs are two or more files of different names.", "fuse", "runs")
-    return FusionTarget(fusion, runs_by_name)
+    else:
+        named_parts = [(_part_name(part, source), part) for source in fusion.runs for part in [part_of(source)]]
+        parts = dict(named_parts)
+        if len(parts) < len(named_parts) or len(parts) < 2:
+            raise toml.error("runs are two or more files of different names.", "fuse", "runs")
+    return FusionTarget(
+        fusion,
+        parts,
+        None if fusion.rerank is None else part_of(fusion.rerank),
+        None if fusion.confirm is None else engine_at(fusion.confirm),
+    )
+
+
+def _part_name(part: FilePart | EnginePart, source: object) -> str:
+    if isinstance(part, EnginePart):
+        return part.target.name
+    return Path(part.source).stem if isinstance(part.source, str) else part.source.name or str(source)
 
 
 def _read_fusion(toml: TomlFile, **settings: Any) -> Fuse:
     fusion = _read_table(toml, Fuse, "fuse", **settings)
+    if any(template_names(fusion.method)):
+        return fusion
     try:
         METHODS.find(fusion.method)
     except UsageError as error:
