@@ -12,10 +12,15 @@ from click.core import ParameterSource
 
 from rankgate.core.console import shared_options
 from rankgate.core.console.declared_options import verb_options
-from rankgate.core.console.terminal_output import TerminalProgress, print_result, with_record_option
+from rankgate.core.console.terminal_output import (
+    TerminalProgress,
+    print_result,
+    print_to_stderr,
+    with_record_option,
+)
 from rankgate.core.errors import UsageError
 from rankgate.core.present.write_results import FORMS
-from rankgate.decisions.sweeps.sweep_verb import count_steps, sweep
+from rankgate.decisions.sweeps.sweep_verb import plan_steps, sweep
 from rankgate.measurement import metric_options, store_options
 
 if TYPE_CHECKING:
@@ -83,7 +88,10 @@ def sweep_command(
         )
     with store_options.project_of(store, project) as stored_project:
         source = plan if stored_project is None else _plan_of_project(stored_project, plan, *of_project)
-        with TerminalProgress(count_steps(source, options_of_sweep["trials"])):
+        steps, cost = plan_steps(source, options_of_sweep["trials"])
+        if cost:
+            print_to_stderr(f"{cost}\n")
+        with TerminalProgress(steps):
             result = sweep(source, **options_of_sweep)
     if project is not None:
         result = replace(result, name=plan)

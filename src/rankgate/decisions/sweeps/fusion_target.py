@@ -225,7 +225,9 @@ class FusionTarget(Target):
         """The values that the run of a point depends on."""
         fusion = self._fuser_at(point)
         keys = {field_.name: getattr(fusion, field_.name) for field_ in fields(fusion)}
-        part_dials = {name: point[name] for part in self.parts.values() for name in part.names if name in point}
+        part_dials = {
+            name: point[name] for part in self.parts.values() for name in part.names if name in point
+        }
         optional = ("rerank", "rerank_depth", "confirm")
         return {name: value for name, value in keys.items() if name not in optional or value is not None} | (
             {"dials": part_dials} if part_dials else {}

@@ -23,7 +23,6 @@ from rankgate.core.progress import progress
 from rankgate.data import read_run
 from rankgate.data.answers.engine_answers import Answer
 from rankgate.data.formats.run_companions import PARTIAL, RESULT
-from rankgate.decisions.sweeps.dials import Program
 from rankgate.decisions.sweeps.point_latencies import Timing, time_engines
 from rankgate.decisions.sweeps.setup_steps import run_program
 from rankgate.engines.requests.secrets import fill, template_names
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
     from rankgate.data import Run
     from rankgate.data.query_latencies import Bounds
-    from rankgate.decisions.sweeps.dials import Dial, Point
+    from rankgate.decisions.sweeps.dials import Dial, Point, Program
     from rankgate.engines.configuration import Configuration
     from rankgate.engines.engine import Facts, Query
 
