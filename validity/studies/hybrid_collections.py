@@ -41,9 +41,10 @@ def make_collection(seed: int, queries: int) -> HybridCollection:
     random = np.random.default_rng([80, seed])
     shares = random.dirichlet((2.0, 3.0, 2.0))
     noise, telling = random.uniform(0.1, 0.3), random.uniform(0.4, 1.0)
-    meanings = _unit(random.normal(size=(DOCUMENTS, TOPICS)) + 1.2 * random.normal(size=(60, TOPICS))[
-        random.integers(60, size=DOCUMENTS)
-    ])
+    meanings = _unit(
+        random.normal(size=(DOCUMENTS, TOPICS))
+        + 1.2 * random.normal(size=(60, TOPICS))[random.integers(60, size=DOCUMENTS)]
+    )
     terms = _unit(random.normal(size=(TERMS, TOPICS)))
     base = -1.05 * np.log(np.arange(2, TERMS + 2)[random.permutation(TERMS)])
     chances = np.exp(base + 6.0 * meanings @ terms.T)
@@ -108,7 +109,9 @@ def _grades(closeness: Floats, has_code: NDArray[np.bool_], random: Random, *, i
 
 def _rows(query_id: str, documents: NDArray[np.int64], values: Floats, column: str) -> pl.DataFrame:
     doc_ids = [f"d{document}" for document in documents]
-    return pl.DataFrame({"query_id": [query_id] * len(documents), "doc_id": doc_ids, column: values.astype(float)})
+    return pl.DataFrame(
+        {"query_id": [query_id] * len(documents), "doc_id": doc_ids, column: values.astype(float)}
+    )
 
 
 def _noise(random: Random, shape: int | tuple[int, ...]) -> Floats:

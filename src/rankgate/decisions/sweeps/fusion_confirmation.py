@@ -10,7 +10,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.decisions.sweeps.fusion_target import FusionTarget
 from rankgate.decisions.sweeps.request_count import CONFIRMED
-from rankgate.decisions.sweeps.targets import UNSET
+from rankgate.decisions.sweeps.targets import UNSET, digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,8 +71,8 @@ def confirm_fusion(
     settings, few = plan.settings_at(chosen.point), target.only(asked)
     assert few.confirm is not None
     own_settings = {name: value for name, value in settings.items() if few.confirm.current(name) is not UNSET}
-    path = measuring.folder / f"confirm-{chosen.key}"
-    live = few.confirm.take(own_settings, path, lambda: None)
+    path = measuring.folder / f"confirm-{digest(few.confirm.identity(own_settings))[:16]}"
+    live = few.confirm.stored(path) or few.confirm.take(own_settings, path, lambda: None)
     name, depth = target.confirm.name, plan.scorer.depth
     if live.run is None:
         return Confirmation(name, len(asked), depth, 0, 0, None, None, live.problem)

@@ -26,7 +26,6 @@ from rankgate.decisions.gating.saved.holdout_account import (
     query_keys,
     unknown_budget,
 )
-from rankgate.decisions.sweeps.choice import MeanInterval
 from rankgate.decisions.sweeps.point_measurer import align_values, mean_value
 from rankgate.decisions.sweeps.query_predictor import Prediction, fit_prediction, query_features
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.core.arrays import Floats
+    from rankgate.decisions.sweeps.choice import MeanInterval
     from rankgate.decisions.sweeps.dials import Point
     from rankgate.decisions.sweeps.point_measurer import MeasuredPoint, PointMeasurer, ValueTable
     from rankgate.decisions.sweeps.query_split import Split
@@ -102,12 +102,12 @@ class HeldOutJudge:
             chosen: the index of the chosen point.
             table: the values of the points with figures on the training queries.
         """
+        sizes = len(self.split.training), len(self.split.held_out)
+        prediction = self._fit(measured, chosen, table) if self.plan.settings.predict else None
+        if prediction is None and not chosen:
+            return HeldOut(*sizes, None)
         baseline, best = self.measuring.all([measured[0].point, measured[chosen].point], self.split.held_out)
         gain = self._gain(baseline, best, "") if chosen else None
-        sizes = len(self.split.training), len(self.split.held_out)
-        if self.plan.settings.predict is None:
-            return HeldOut(*sizes, gain)
-        prediction = self._fit(measured, chosen, table)
         if prediction is None:
             return HeldOut(*sizes, gain)
         predicted = self._predicted(prediction, best)
@@ -141,7 +141,7 @@ class HeldOutJudge:
         return query_features(query_ids, self.plan.texts, lists)
 
     def _predicted(self, prediction: Prediction, best: MeasuredPoint) -> MeasuredPoint:
-        """The held-out queries, each at its predicted value; those of the chosen value are not asked again."""
+        """The held-out queries, each at its predicted value; the chosen value is not asked for again."""
         held_out = self.split.held_out
         _, features = self._features(held_out, best.point, held_out)
         places = prediction.places(features)
@@ -176,7 +176,8 @@ class HeldOutJudge:
             reason = "queries are clustered" if table.clustered else "account = false turns the account off"
             budget = unknown_budget(f"{reason}; as figures are shown, these queries are worn")
             return replace(figures, budget=budget)
-        parts = (plan.scorer.qrels.sha256, label, baseline.key, candidate.key, plan.target.data_hash, what)
+        runs = (plan.target.data_hash, baseline.key, candidate.key, what)
+        parts = (plan.scorer.qrels.sha256, label, *runs, *sorted(table.query_ids))
         test = blake2b("\x00".join(parts).encode(), digest_size=16).hexdigest()
         charge = account.charge(test, keys, 1.0, _ACCOUNT_POWER, f"{label} ", gains)
         if charge.id is None:

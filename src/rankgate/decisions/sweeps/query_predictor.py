@@ -113,9 +113,9 @@ def query_features(
 ) -> tuple[tuple[str, ...], Floats]:
     """The names and the values, ``(n, F)``, of the features of queries, all known before any judgment.
 
-    Of the text: words, their mean length, digits, quotes, words of capitals or with hyphens or other signs. Of
-    each list: its length, its first score, its spread, and how far the first score is above the second and
-    above the mean, in standard deviations. Of each two lists: common documents among the first 10.
+    Of the text: words, their mean length, digits, quotes, words of capitals or with hyphens or other signs.
+    Of each list: its length, its first score, its spread, and how far the first score is above the second
+    and above the mean, in standard deviations. Of each two lists: common documents among the first 10.
 
     Args:
         query_ids: the n queries.

@@ -319,8 +319,8 @@ class Sweep(Result):
             return f"{looks}; on held-out queries {_interval_text(choice.held_out)}."
         training, gain = self.held_out.training, self.held_out.chosen
         return (
-            f"{looks} on the {count_noun(training, 'query')} that chose it, {_interval_text(choice.held_out)} by "
-            f"cross-validation; on {count_noun(self.held_out.queries, 'held-out query')} "
+            f"{looks} on the {count_noun(training, 'query')} that chose it, by cross-validation "
+            f"{_interval_text(choice.held_out)}; on {count_noun(self.held_out.queries, 'held-out query')} "
             f"{_answer(gain, 'better than the baseline')}."
         )
 
@@ -349,9 +349,10 @@ class Sweep(Result):
         if held_out is None or held_out.prediction is None or held_out.predicted is None:
             return ""
         prediction, gain = held_out.prediction, held_out.predicted
+        features = count_noun(len(prediction.features), "feature")
         learned = (
-            f"{prediction.dial} predicted for each query, from {count_noun(len(prediction.features), 'feature')}"
-            f": {prediction.training_gain:+z.3f} over the chosen value on the training queries"
+            f"{prediction.dial} predicted for each query by {features}: "
+            f"{prediction.training_gain:+z.3f} over the chosen value on the training queries"
         )
         answer = f"on held-out queries {_answer(gain, 'better than the chosen value')}"
         if gain.gain is not None and gain.gain.mean == 0 and gain.gain.low is None:
