@@ -48,6 +48,12 @@ if TYPE_CHECKING:
     metavar="X",
     help="With --project: queries a second, at most.",
 )
+@click.option(
+    "--search",
+    type=click.Choice(["grid", "race"]),
+    help="With --project: every setting at every query (grid), or fewer requests in rounds, judged by "
+    "held-out queries (race).",
+)
 @with_record_option
 @shared_options.form(*FORMS)
 @shared_options.output
@@ -61,6 +67,7 @@ def sweep_command(
     dials: tuple[str, ...],
     metrics: tuple[str, ...],
     rate: float | None,
+    search: str | None,
     **options_of_sweep: Any,
 ) -> None:
     """Measure every setting that SWEEP.toml describes, and choose one.
@@ -78,12 +85,12 @@ def sweep_command(
     rankgate sweep shop --project shop --judgments gold --dial k1=0.9,1.2
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # set-ups are undone after SIGTERM too
-    of_project = (qrels, dials, metrics, rate)
+    of_project = (qrels, dials, metrics, rate, search)
     source_of = click.get_current_context().get_parameter_source  # rankgate.toml may have defaults
-    names = ("qrels", "dials", "metrics", "rate")
+    names = ("qrels", "dials", "metrics", "rate", "search")
     if project is None and any(source_of(name) is ParameterSource.COMMANDLINE for name in names):
         raise UsageError(
-            "--judgments, --dial, -m and --rate are for --project; write them into the file.",
+            "--judgments, --dial, -m, --rate and --search are for --project; write them into the file.",
             code="conflicting-options",
         )
     with store_options.project_of(store, project) as stored_project:
@@ -107,6 +114,7 @@ def _plan_of_project(
     dials: tuple[str, ...],
     metrics: tuple[str, ...],
     rate: float | None,
+    search: str | None,
 ) -> dict[str, Any]:
     """The plan of a sweep of a project's engine.
 
@@ -124,4 +132,5 @@ def _plan_of_project(
         problem = "--judgments names the judgments in the project; it is missing."
         raise UsageError(problem, code="missing-input")
     access = EngineAccess.from_environment()
-    return project_plan(project, engine, judgments, read_dials(dials), metrics, rate=rate, access=access)
+    values = read_dials(dials)
+    return project_plan(project, engine, judgments, values, metrics, rate=rate, access=access, search=search)

@@ -26,6 +26,7 @@ from rankgate.decisions.gating.saved.holdout_account import (
     query_keys,
     unknown_budget,
 )
+from rankgate.decisions.sweeps.choice import MeanInterval  # noqa: TC001 - the codec reads it
 from rankgate.decisions.sweeps.point_measurer import align_values, mean_value
 from rankgate.decisions.sweeps.query_predictor import Prediction, fit_prediction, query_features
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rankgate.core.arrays import Floats
-    from rankgate.decisions.sweeps.choice import MeanInterval
     from rankgate.decisions.sweeps.dials import Point
     from rankgate.decisions.sweeps.point_measurer import MeasuredPoint, PointMeasurer, ValueTable
     from rankgate.decisions.sweeps.query_split import Split

@@ -215,6 +215,10 @@ def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
     plan = Plan(name, settings, target, dials, baseline, fallback, setup, scorer, clusters, texts)
     _refuse_search(toml, plan)
     _refuse_unjudged(toml, plan)
+    try:
+        plan.split  # noqa: B018 - cuts the queries
+    except UsageError as error:
+        raise toml.error(error.problem, "sweep", "qrels", code=error.code) from None
     _refuse_impossible(toml, plan)
     return plan
 
