@@ -198,6 +198,7 @@ def test_weights_are_predicted_for_each_query_and_the_gain_is_on_held_out_querie
     held_out = result.held_out
     assert held_out.predicted.is_shown
     assert held_out.predicted.gain.low > 0.1
+    assert asked() == {"words": QUERIES, "vectors": QUERIES, "hybrid": 0}
     assert set(held_out.prediction.features) >= {"words", "digits", "vectors lead", "words and vectors"}
     assert Sweep.from_dict(json.loads(json.dumps(result.to_dict()))) == result
     assert "predicted for each query" in str(result.document().lead)
@@ -245,6 +246,7 @@ def test_a_race_asks_fewer_queries_and_finds_a_point_of_the_front(searches):
     assert result.finished
     assert {point.state for point in result.points} == {"ok", "dropped"}
     assert sum(point.state == "ok" for point in result.points) == 8
+    assert "of 66 settings" in result.document().lead[0]
     assert result.points[0].state == "ok"
     training = result.held_out.training
     rounds = list(plan_rounds(66, training))

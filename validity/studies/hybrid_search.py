@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Setting = dict[str, Any]
 
-TRAINING, HELD_OUT, METRIC, SPLITS = 200, 800, "nDCG@10", 30
+TRAINING, HELD_OUT, METRIC, SPLITS = 200, 500, "nDCG@10", 30
 MARGIN = 0.005
 _WEIGHTS = tuple((step / 10, (10 - step) / 10) for step in range(11))
 WORKBENCH = tuple(

@@ -10,12 +10,11 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.decisions.sweeps.fusion_target import FusionTarget
 from rankgate.decisions.sweeps.request_count import CONFIRMED
-from rankgate.decisions.sweeps.targets import UNSET, digest
+from rankgate.decisions.sweeps.targets import digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rankgate.data import Run
     from rankgate.decisions.sweeps.point_measurer import MeasuredPoint, PointMeasurer
 
 
@@ -64,45 +63,33 @@ def confirm_fusion(
 ) -> Confirmation | None:
     """Ask the engine of a fusion at the chosen point; None if there is none."""
     plan, target = measuring.plan, measuring.plan.target
-    if not isinstance(target, FusionTarget) or target.confirm is None:
+    if not isinstance(target, FusionTarget) or target.confirm is None or chosen.scores is None:
         return None
-    asked = sorted(target.confirm.query_ids)[:CONFIRMED] if query_ids is None else query_ids[:CONFIRMED]
-    step(f"{target.confirm.name}, to confirm the chosen setting")
-    settings, few = plan.settings_at(chosen.point), target.only(asked)
-    assert few.confirm is not None
-    own_settings = {name: value for name, value in settings.items() if few.confirm.current(name) is not UNSET}
-    path = measuring.folder / f"confirm-{digest(few.confirm.identity(own_settings))[:16]}"
-    live = few.confirm.stored(path) or few.confirm.take(own_settings, path, lambda: None)
+    asked = (sorted(target.confirm.query_ids) if query_ids is None else query_ids)[:CONFIRMED]
     name, depth = target.confirm.name, plan.scorer.depth
+    step(f"{name}, to confirm the chosen setting")
+    engine, point = target.confirm.only(asked), plan.settings_at(chosen.point)
+    path = measuring.folder / f"confirm-{digest(engine.identity(point))[:16]}"
+    live = engine.stored(path) or engine.take(point, path, lambda: None)
     if live.run is None:
         return Confirmation(name, len(asked), depth, 0, 0, None, None, live.problem)
-    # training lists of the target are kept, so that nothing is asked again
-    kept = target if query_ids is None else target.only(query_ids)
-    computed = kept.take(settings, measuring.folder / chosen.key, lambda: None).run
+    # the lists of all training queries are in the folder, so that nothing is asked again
+    fusion = target if query_ids is None else target.only(query_ids)
+    computed = fusion.take(point, measuring.folder / chosen.key, lambda: None).run
     assert computed is not None
-    pairs = pl.DataFrame({"query_id": list(asked)}).join(
-        _first_documents(computed, depth), "query_id", how="left"
-    )
-    pairs = pairs.join(_first_documents(live.run, depth), "query_id", how="left", suffix="_live")
-    pairs = pairs.with_columns(pl.col("doc_id", "doc_id_live").fill_null([]))
-    label = plan.scorer.metrics[0][0]
-    means = []
-    for run in (computed, live.run):
-        scores = plan.scorer.scored(run).scores.filter(
-            pl.col("query_id").is_in(list(asked)), pl.col("metric") == label
+    pairs = pl.DataFrame({"query_id": list(asked)})
+    for column, run in (("computed", computed), ("live", live.run)):
+        ordered = run.table.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
+        first = ordered.group_by("query_id", maintain_order=True).agg(
+            pl.col("doc_id").head(depth).alias(column)
         )
-        means.append(scores["value"].fill_nan(0.0).mean())
-    return Confirmation(
-        name,
-        len(asked),
-        depth,
-        int((pairs["doc_id"] == pairs["doc_id_live"]).sum()),
-        int((pairs["doc_id"].list.sort() == pairs["doc_id_live"].list.sort()).sum()),
-        *means,  # type: ignore[arg-type]
+        pairs = pairs.join(first, "query_id", how="left").with_columns(pl.col(column).fill_null([]))
+    is_same = pl.col("computed") == pl.col("live")
+    is_same_set = pl.col("computed").list.sort() == pl.col("live").list.sort()
+    counts = pairs.select(is_same.sum().alias("order"), is_same_set.sum().alias("documents")).row(0)
+    in_metric = (pl.col("metric") == plan.scorer.metrics[0][0]) & pl.col("query_id").is_in(list(asked))
+    computed_mean, live_mean = (
+        scores.filter(in_metric)["value"].fill_nan(0.0).mean()
+        for scores in (chosen.scores, plan.scorer.scored(live.run).scores)
     )
-
-
-def _first_documents(run: Run, depth: int) -> pl.DataFrame:
-    """``query_id`` and ``doc_id``, the list of its first documents, best first."""
-    ordered = run.table.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
-    return ordered.group_by("query_id", maintain_order=True).agg(pl.col("doc_id").head(depth))
+    return Confirmation(name, len(asked), depth, *counts, computed_mean, live_mean)  # type: ignore[arg-type]

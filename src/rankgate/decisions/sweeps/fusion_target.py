@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
@@ -47,6 +47,10 @@ class FilePart:
         """The dials of the path."""
         return {*template_names(self.source)} if isinstance(self.source, str) else set()
 
+    def only(self, query_ids: Collection[str]) -> FilePart:  # noqa: ARG002 - a file has all queries
+        """The same lists."""
+        return self
+
     def take(self, point: Point, folder: Path, watch: Callable[[], None]) -> PointRun:  # noqa: ARG002 - an engine is asked
         """The lists of a point."""
         if not isinstance(self.source, str):
@@ -70,6 +74,10 @@ class EnginePart:
     names: set[str]
     _runs: dict[str, Run] = field(default_factory=dict, repr=False)
 
+    def only(self, query_ids: Collection[str]) -> EnginePart:
+        """The lists of these queries alone."""
+        return EnginePart(self.target.only(query_ids), self.names)
+
     def take(self, point: Point, folder: Path, watch: Callable[[], None]) -> PointRun:
         """The lists of a point; those of an earlier call are kept in the folder."""
         own_dials = {name: value for name, value in point.items() if name in self.names}
@@ -81,6 +89,13 @@ class EnginePart:
         if point_run.run is not None:
             self._runs[key] = point_run.run.in_memory()
         return point_run
+
+
+Part: TypeAlias = FilePart | EnginePart
+"""Lists that are fused, or scores of a reranker."""
+
+RERANKER = "reranker"
+"""The name of the part whose scores order the first fused documents."""
 
 
 def rerank(run: Run, scores: Run, depth: int) -> Run:
@@ -121,34 +136,35 @@ class FusionTarget(Target):
 
     Attributes:
         fusion: the keys of the fusion, with names of dials.
-        parts: the lists that are fused, by name.
-        reranker: the scores of a reranker, or None.
+        parts: the lists that are fused, by name, and the scores of a reranker as `RERANKER`.
         confirm: the engine that fuses by itself, to confirm the chosen point, or None.
     """
 
     fusion: Fuse
-    parts: Mapping[str, FilePart | EnginePart]
-    reranker: FilePart | EnginePart | None = None
+    parts: Mapping[str, Part]
     confirm: EngineTarget | None = None
     kind: str = "fusion"
 
     @property
     def name(self) -> str:  # type: ignore[override]
         """The method and the runs."""
-        return f"{self.fusion.method} of {', '.join(self.parts)}"
+        return f"{self.fusion.method} of {', '.join(self.fused_names)}"
+
+    @property
+    def fused_names(self) -> list[str]:
+        """The names of the lists that are fused."""
+        return [name for name in self.parts if name != RERANKER]
 
     @property
     def engines(self) -> list[EnginePart]:
         """The parts that send requests."""
-        all_parts = [*self.parts.values(), *([self.reranker] if self.reranker else [])]
-        return [part for part in all_parts if isinstance(part, EnginePart)]
+        return [part for part in self.parts.values() if isinstance(part, EnginePart)]
 
     @property
     def names(self) -> set[str]:
         """The names in double braces of the fusion, and the dials of its parts."""
         templates = [getattr(self.fusion, key) for key in _TEMPLATES]
-        all_parts = [*self.parts.values(), *([self.reranker] if self.reranker else [])]
-        return {*template_names(templates)}.union(*(part.names for part in all_parts))
+        return {*template_names(templates)}.union(*(part.names for part in self.parts.values()))
 
     @property
     def query_ids(self) -> frozenset[str] | None:
@@ -215,7 +231,7 @@ class FusionTarget(Target):
         """Refuse a method with weights, parameters or a normalisation that it does not take."""
         fusion = self._fuser_at(point)
         method, _, _ = read_setting(
-            fusion.method, fusion.parameters, fusion.weights or None, fusion.norm, len(self.parts)
+            fusion.method, fusion.parameters, fusion.weights or None, fusion.norm, len(self.fused_names)
         )
         if method.train:
             problem = f"{method.name} learns from judgments, which the fusion of a sweep cannot do."
@@ -235,17 +251,9 @@ class FusionTarget(Target):
 
     def only(self, query_ids: Collection[str]) -> FusionTarget:
         """The fusion with parts that are asked these queries alone."""
-        if not self.engines and self.confirm is None:
-            return self
-
-        def fewer(part: FilePart | EnginePart) -> FilePart | EnginePart:
-            is_engine = isinstance(part, EnginePart)
-            return EnginePart(part.target.only(query_ids), part.names) if is_engine else part  # type: ignore[union-attr]
-
         return replace(
             self,
-            parts={name: fewer(part) for name, part in self.parts.items()},
-            reranker=self.reranker and fewer(self.reranker),
+            parts={name: part.only(query_ids) for name, part in self.parts.items()},
             confirm=self.confirm and self.confirm.only(query_ids),
         )
 
@@ -260,19 +268,22 @@ class FusionTarget(Target):
 
     def lists(self, point: Point, folder: Path) -> dict[str, Run]:
         """The lists that the point fuses."""
-        part_runs = {name: part.take(point, folder, lambda: None).run for name, part in self.parts.items()}
+        part_runs = {
+            name: self.parts[name].take(point, folder, lambda: None).run for name in self.fused_names
+        }
         return {name: run for name, run in part_runs.items() if run is not None}
 
     def take(self, point: Point, path: Path, watch: Callable[[], None]) -> PointRun:
         """The run of a point."""
         watch()
-        fusion = self._fuser_at(point)
-        runs = {}
+        fusion, runs = self._fuser_at(point), {}
         for name, part in self.parts.items():
-            part_run = part.take(point, path.parent, watch)
-            if part_run.run is None:
-                return replace(part_run, problem=f"{name}: {part_run.problem}", latency={})
-            runs[name] = part_run.run
+            if name != RERANKER or fusion.rerank_depth:
+                part_run = part.take(point, path.parent, watch)
+                if part_run.run is None:
+                    return replace(part_run, problem=f"{name}: {part_run.problem}", latency={})
+                runs[name] = part_run.run
+        scores = runs.pop(RERANKER, None)
         try:
             with progress(None):
                 fused = fuse(
@@ -283,15 +294,10 @@ class FusionTarget(Target):
                     norm=fusion.norm,
                     depth=fusion.depth,
                     keep=fusion.keep,
-                ).run
+                )
         except UsageError as error:
             return PointRun(None, error.problem.rstrip("."))
-        if self.reranker is None or not fusion.rerank_depth:
-            return PointRun(fused)
-        scores = self.reranker.take(point, path.parent, watch)
-        if scores.run is None:
-            return replace(scores, problem=f"the reranker: {scores.problem}", latency={})
-        return PointRun(rerank(fused, scores.run, fusion.rerank_depth))
+        return PointRun(rerank(fused.run, scores, fusion.rerank_depth or 0) if scores else fused.run)
 
     def _method_at(self, point: Point) -> Method:
         return METHODS.find(point.get("method") or str(fill(self.fusion.method, point)))

@@ -149,7 +149,8 @@ class HeldOutJudge:
         for place in np.unique(places):
             point: dict[str, Any] = {**best.point, prediction.dial: prediction.values[place]}
             query_ids = [held_out[row] for row in np.flatnonzero(places == place)]
-            measured = best if point == best.point else self.measuring.all([point], query_ids)[0]
+            asked = query_ids if self.plan.target.kind == "engine" else held_out  # lists are there already
+            measured = best if point == best.point else self.measuring.all([point], asked)[0]
             if measured.scores is None:
                 return measured
             tables.append(measured.scores.filter(pl.col("query_id").is_in(query_ids)))

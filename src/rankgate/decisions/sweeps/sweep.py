@@ -311,7 +311,8 @@ class Sweep(Result):
         choice = self.choice
         if choice is None:
             return "Nothing can be chosen: there are no figures of the baseline and another point."
-        settings = count_noun(len(self.measured), "setting")
+        tried = [point for point in self.points if point.state in ("ok", "dropped")]
+        settings = count_noun(len(tried), "setting")
         if not choice.place:
             return f"None of {settings} is better than the baseline, {point_text(self.baseline.parameters)}."
         looks = f"The best of {settings} looks {choice.same_queries.mean:z.3f} better"

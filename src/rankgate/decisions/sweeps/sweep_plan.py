@@ -31,7 +31,7 @@ from rankgate.decisions.sweeps.dials import (
     point_text,
     read_dials,
 )
-from rankgate.decisions.sweeps.fusion_target import EnginePart, FilePart, FusionTarget
+from rankgate.decisions.sweeps.fusion_target import RERANKER, EnginePart, FilePart, FusionTarget, Part
 from rankgate.decisions.sweeps.query_split import Split, split_queries
 from rankgate.decisions.sweeps.setup_steps import Setup, names_in, refuse_step
 from rankgate.decisions.sweeps.targets import UNSET, CommandTarget, EngineTarget, Target
@@ -311,9 +311,8 @@ def _refuse_search(toml: TomlFile, plan: Plan) -> None:
 
 def _fusion(toml: TomlFile, queries: object, depth: int | None, folder: Path) -> FusionTarget:
     table = toml.values["fuse"]
-    run_sources = table.get("runs") if isinstance(table, Mapping) else None
-    in_memory = isinstance(run_sources, Mapping)
-    fusion = _read_fusion(toml, **({"runs": list(run_sources)} if in_memory else {}))
+    runs = table.get("runs") if isinstance(table, Mapping) else None
+    fusion = _read_fusion(toml, **({"runs": list(runs)} if isinstance(runs, Mapping) else {}))
 
     def engine_at(path: str) -> EngineTarget:
         if queries is None:
@@ -321,37 +320,25 @@ def _fusion(toml: TomlFile, queries: object, depth: int | None, folder: Path) ->
         configuration = configuration_of(_resolve_path(path, folder)).with_parameters((), depth)
         return EngineTarget(configuration, queries_of(_resolve_path(queries, folder)), folder)
 
-    def part_of(source: Any) -> FilePart | EnginePart:
+    def named_part(source: object, name: str | None) -> tuple[str, Part]:
         path = _resolve_path(source, folder)
         if isinstance(path, str) and path.endswith(".toml"):
             target = engine_at(path)
-            return EnginePart(target, {*target.template_values} & {*toml.values.get("dials", {})})
+            dials = {*target.template_values} & {*toml.values.get("dials", {})}
+            return name or target.name, EnginePart(target, dials)
         if isinstance(path, str) and any(template_names(path)):
-            return FilePart(path)
-        return FilePart(read_run(path).in_memory())
+            return name or Path(path).stem, FilePart(path)
+        run = read_run(path, name).in_memory()
+        return name or run.name, FilePart(run)
 
-    if in_memory:
-        parts = {
-            str(name): FilePart(read_run(_resolve_path(source, folder), str(name)))
-            for name, source in run_sources.items()
-        }
-    else:
-        all_parts = [part_of(source) for source in fusion.runs]
-        parts = {_part_name(part): part for part in all_parts}
-        if len(parts) < len(all_parts) or len(parts) < 2:
-            raise toml.error("runs are two or more files of different names.", "fuse", "runs")
-    return FusionTarget(
-        fusion,
-        parts,
-        None if fusion.rerank is None else part_of(fusion.rerank),
-        None if fusion.confirm is None else engine_at(fusion.confirm),
-    )
-
-
-def _part_name(part: FilePart | EnginePart) -> str:
-    if isinstance(part, EnginePart):
-        return part.target.name
-    return Path(part.source).stem if isinstance(part.source, str) else part.source.name
+    sources = runs.items() if isinstance(runs, Mapping) else [(None, source) for source in fusion.runs]
+    all_parts = [named_part(source, None if name is None else str(name)) for name, source in sources]
+    parts = dict(all_parts)
+    if len(parts) < max(len(all_parts), 2):
+        raise toml.error("runs are two or more files of different names.", "fuse", "runs")
+    if fusion.rerank is not None:
+        parts[RERANKER] = named_part(fusion.rerank, RERANKER)[1]
+    return FusionTarget(fusion, parts, None if fusion.confirm is None else engine_at(fusion.confirm))
 
 
 def _read_fusion(toml: TomlFile, **settings: Any) -> Fuse:
