@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -86,10 +86,11 @@ def confirm_fusion(
         pairs = pairs.join(first, "query_id", how="left").with_columns(pl.col(column).fill_null([]))
     is_same = pl.col("computed") == pl.col("live")
     is_same_set = pl.col("computed").list.sort() == pl.col("live").list.sort()
-    counts = pairs.select(is_same.sum().alias("order"), is_same_set.sum().alias("documents")).row(0)
+    order, documents = pairs.select(is_same.sum().alias("order"), is_same_set.sum().alias("documents")).row(0)
     in_metric = (pl.col("metric") == plan.scorer.metrics[0][0]) & pl.col("query_id").is_in(list(asked))
     computed_mean, live_mean = (
         scores.filter(in_metric)["value"].fill_nan(0.0).mean()
         for scores in (chosen.scores, plan.scorer.scored(live.run).scores)
     )
-    return Confirmation(name, len(asked), depth, *counts, computed_mean, live_mean)  # type: ignore[arg-type]
+    means: Any = computed_mean, live_mean
+    return Confirmation(name, len(asked), depth, order, documents, *means)

@@ -276,7 +276,8 @@ class FusionTarget(Target):
     def take(self, point: Point, path: Path, watch: Callable[[], None]) -> PointRun:
         """The run of a point."""
         watch()
-        fusion, runs = self._fuser_at(point), {}
+        fusion = self._fuser_at(point)
+        runs: dict[str, Run] = {}
         for name, part in self.parts.items():
             if name != RERANKER or fusion.rerank_depth:
                 part_run = part.take(point, path.parent, watch)
