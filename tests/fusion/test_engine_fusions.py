@@ -1,4 +1,4 @@
-"""Fusions of OpenSearch and Elasticsearch: values of their own tests, and 32-bit loops written from their rules."""
+"""Fusions of OpenSearch and Elasticsearch: values of their own tests, and 32-bit loops of their rules."""
 
 from math import exp, log
 

@@ -298,7 +298,9 @@ class FusionTarget(Target):
                 )
         except UsageError as error:
             return PointRun(None, error.problem.rstrip("."))
-        return PointRun(rerank(fused.run, scores, fusion.rerank_depth or 0) if scores else fused.run)
+        if scores is None or fused.run is None:
+            return PointRun(fused.run)
+        return PointRun(rerank(fused.run, scores, fusion.rerank_depth or 0))
 
     def _method_at(self, point: Point) -> Method:
         return METHODS.find(point.get("method") or str(fill(self.fusion.method, point)))
