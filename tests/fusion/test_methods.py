@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rankgate
-from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS, RankedRun
+from rankgate.measurement.fusion.candidate_blocks import RankedRun
 from rankgate.measurement.fusion.fusion_method import TrainingData
 from rankgate.measurement.fusion.run_fuser import Fuser, Setting
-from rankgate.measurement.fusion.trained_methods import METHODS
+from rankgate.measurement.fusion.trained_methods import METHODS, NORMALISATIONS
 from rankgate.measurement.scoring.alignment.top_documents import read_named_runs
 
 RANX = json.loads((Path(__file__).parent / "ranx.json").read_text())

@@ -44,10 +44,10 @@ def hybrid(run, tmp_path, monkeypatch):
 
         def swept(name, answer):
             server.seen, server.answer = [], answer
-            file = tmp_path / f"{name}.toml"
             host = f"http://127.0.0.1:{server.server_port}"
-            for port in (8080, 9200):
-                file.write_text(file.read_text().replace(f"http://localhost:{port}", host))
+            for file in tmp_path.glob("*.toml"):
+                text = file.read_text().replace("http://localhost:8080", host)
+                file.write_text(text.replace("http://localhost:9200", host))
             printed = run("sweep", f"sweep-{name}.toml", "--format", "json")
             assert printed.code == 0, printed.err
             return Sweep.from_dict(json.loads(printed.out)), server.seen
@@ -113,3 +113,16 @@ def test_weaviate(hybrid):
         "rankedFusion",
     }
     assert {path for path, _ in requests} == {"/v1/graphql"}
+
+
+def test_two_lists_of_each_query_and_the_engine_confirms(hybrid):
+    def answer(body):
+        return opensearch(body) if "hybrid" in body["query"] else (200, HITS)
+
+    result, requests = hybrid("hybrid", answer)
+    assert len(result.points) == 66
+    kinds = [next(iter(body["query"])) for _, body in requests]
+    queries = kinds.count("match")
+    assert (kinds.count("neural"), kinds.count("hybrid")) == (queries, min(50, result.held_out.training))
+    assert queries == result.held_out.training + result.held_out.queries
+    assert result.confirmation.same_order == result.confirmation.queries

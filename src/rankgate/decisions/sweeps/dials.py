@@ -36,7 +36,11 @@ class Settings:
         metrics: Metrics such as nDCG@10; the first one decides.
         depth: The number of documents to request; by default that of the engine's file.
         convention: The convention of the metrics.
-        search: Every combination of values (grid), or proposals of Optuna's TPE (optuna).
+        search: Every combination of values (grid), every combination on a few queries and the better half
+            on twice as many, until few are left (race), or proposals of Optuna's TPE (optuna).
+        held_out: The share of the queries that choose nothing and judge the chosen point; by default 0.4
+            with race or predict, and else 0: the gain is estimated by cross-validation.
+        predict: A dial whose value is also predicted for each query, from the query and its lists.
         trials: The number of points that Optuna proposes.
         limit: The largest number of points of a grid.
         workers: The number of points measured at the same time; one if there is set-up.
@@ -54,7 +58,9 @@ class Settings:
     metrics: list[Any] = field(default_factory=lambda: ["nDCG@10"])
     depth: Annotated[int, Range(1, 10_000)] | None = None
     convention: str = "trec"
-    search: Literal["grid", "optuna"] = "grid"
+    search: Literal["grid", "race", "optuna"] = "grid"
+    held_out: Annotated[float, Range(0, 0.9)] | None = None
+    predict: str | None = None
     trials: Annotated[int, Range(1, 100_000)] = 50
     limit: Annotated[int, Range(1, 100_000)] = 1000
     workers: Annotated[int, Range(1, 64)] = 1
@@ -71,13 +77,18 @@ class Fuse:
     """The keys of ``[fuse]``; parameters and weights may be names of dials in double braces.
 
     Attributes:
-        runs: The files of the runs.
+        runs: The files of the runs, with names of dials in double braces; the file of an engine is asked
+            for the lists of each query once.
         method: The method of rankgate fuse.
         parameters: Its parameters, as in {k = "{{k}}"}.
         weights: A weight for each run.
         norm: The normalisation.
         depth: The number of documents of each run that count.
         keep: The number of documents the fused run keeps.
+        rerank: A run with the scores of a reranker, or the file of an engine.
+        rerank_depth: The number of fused documents that the reranker orders; 0 for none.
+        confirm: The file of an engine that fuses by itself and has the dials as parameters; it is asked at
+            the chosen point.
     """
 
     runs: list[Any]
@@ -87,6 +98,9 @@ class Fuse:
     norm: str | None = None
     depth: Annotated[int, Range(1)] | None = None
     keep: Annotated[int, Range(1)] | None = None
+    rerank: str | None = None
+    rerank_depth: Annotated[int, Range(0)] | None = None
+    confirm: str | None = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ all points are on the same queries.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 from threading import Event, Lock
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from rankgate.data.query_latencies import Bounds
     from rankgate.decisions.sweeps.dials import Point
     from rankgate.decisions.sweeps.sweep_plan import Plan
+    from rankgate.decisions.sweeps.targets import Target
 
 
 _FATAL_CODES = frozenset({"undo-failed", "cannot-write", "missing-extra"})
@@ -51,12 +52,13 @@ class MeasuredPoint:
     Attributes:
         point: a value for each dial; None where the dial does not apply.
         key: a hash of all inputs of the point's run.
-        state: ``ok``, ``empty``, ``failed`` or ``not_run``.
-        problem: the reason why the point failed or was not run.
+        state: ``ok``, ``empty``, ``failed``, ``not_run`` or ``dropped`` (it left a race).
+        problem: the reason why the point failed, was not run, or was dropped.
         latency: bounds of quantiles in milliseconds.
         file: the file of the point's run.
         scores: ``query_id``, ``metric``, ``value``, ``why``; None if the point failed.
         cautions: as in `Counts`.
+        judged: ``query_id`` and ``judged``, the judged share of the first documents; None if it failed.
     """
 
     point: Point
@@ -67,6 +69,13 @@ class MeasuredPoint:
     file: Path | None = None
     scores: pl.DataFrame | None = None
     cautions: Mapping[str, str] = field(default_factory=dict)
+    judged: pl.DataFrame | None = None
+
+    @property
+    def unjudged(self) -> float | None:
+        """The mean share of unjudged documents among the first ones; None without lists."""
+        judged = None if self.judged is None else self.judged["judged"].mean()
+        return 1.0 - judged if isinstance(judged, float) else None
 
 
 @dataclass
@@ -104,16 +113,21 @@ class PointMeasurer:
         if self._journal is not None:
             self._journal.close()
 
-    def all(self, points: Sequence[Point]) -> list[MeasuredPoint]:
+    def all(self, points: Sequence[Point], query_ids: Collection[str] | None = None) -> list[MeasuredPoint]:
         """Measure points, in parallel if they have no set-up; results are in the order of points.
+
+        Args:
+            points: the points.
+            query_ids: the queries to ask and to score; all by default.
 
         Raises:
             UsageError: a set-up that cannot be undone; a file that cannot be written.
             KeyboardInterrupt: after running points have stopped; their answers are kept.
         """
         workers = 1 if self.plan.setup.steps else min(self.plan.settings.workers, len(points))
+        target = self.plan.target if query_ids is None else self.plan.target.only(query_ids)
         if workers <= 1:
-            return [self._measure_point(point) for point in points]
+            return [self._measure_point(point, target, query_ids) for point in points]
         measured_of_index: dict[int, MeasuredPoint] = {}
         remaining = iter(list(enumerate(points)))
 
@@ -123,13 +137,13 @@ class PointMeasurer:
                     index, point = next(remaining, (-1, {}))
                 if index < 0:
                     return
-                measured_of_index[index] = self._measure_point(point)
+                measured_of_index[index] = self._measure_point(point, target, query_ids)
 
         threads = Workers(stop=self._stop)
         threads.run(work, workers)
         return [measured_of_index[index] for index in range(len(points))]
 
-    def time(self, points: Sequence[MeasuredPoint]) -> Timing:
+    def time(self, points: Sequence[MeasuredPoint], query_ids: Collection[str] | None = None) -> Timing:
         """The latencies of points with figures, queried in turn; stored latencies are reused.
 
         Raises:
@@ -139,25 +153,28 @@ class PointMeasurer:
             return Timing(problem=self.down)
         settings = self.plan.settings
         key = digest([settings.seed, *(measured.key for measured in points)])
+        target = self.plan.target if query_ids is None else self.plan.target.only(query_ids)
         if stored_timing := read_timing(self.folder, key):
             return stored_timing
         step("latencies, all points in turn")
         settings_of_points = [self.plan.settings_at(measured.point) for measured in points]
-        timing = self.plan.target.time(settings_of_points, settings.seed)
+        timing = target.time(settings_of_points, settings.seed)
         if timing.queries:
             write_timing(self.folder, key, timing)
         return timing
 
-    def _measure_point(self, point: Point) -> MeasuredPoint:
+    def _measure_point(
+        self, point: Point, target: Target, query_ids: Collection[str] | None
+    ) -> MeasuredPoint:
         settings = self.plan.settings_at(point)
-        key = digest([self.plan.target.identity(settings), self.plan.setup.identity(settings)])
+        key = digest([target.identity(settings), self.plan.setup.identity(settings)])
         key = key[:_HASH_LETTERS]
         if self.down:
             return MeasuredPoint(point, key, "not_run", self.down)
         with self._lock:
             step(f"{point_text(point)}{self._remaining_time()}")
         try:
-            point_run = self._take_run(settings, key)
+            point_run = self._take_run(target, settings, key)
         except SetupError as error:
             point_run = PointRun(None, f"set-up: {error}")
         except RankgateError as error:
@@ -175,15 +192,21 @@ class PointMeasurer:
             scored_system = self.plan.scorer.scored(point_run.run)
         except RankgateError as error:
             return MeasuredPoint(point, key, "failed", error.problem.rstrip("."), point_run.latency)
-        scores, cautions = scored_system.scores, scored_system.cautions
-        return MeasuredPoint(point, key, "ok", "", point_run.latency, point_run.file, scores, cautions)
+        scores, judged = scored_system.scores, scored_system.queries.select("query_id", "judged")
+        if query_ids is not None:
+            is_asked = pl.col("query_id").is_in(list(query_ids))
+            scores, judged = scores.filter(is_asked), judged.filter(is_asked)
+        cautions = scored_system.cautions
+        return MeasuredPoint(
+            point, key, "ok", "", point_run.latency, point_run.file, scores, cautions, judged
+        )
 
-    def _take_run(self, settings: Mapping[str, Any], key: str) -> PointRun:
+    def _take_run(self, target: Target, settings: Mapping[str, Any], key: str) -> PointRun:
         path = self.folder / key
-        if stored_run := self.plan.target.stored(path):
+        if stored_run := target.stored(path):
             return stored_run
         with self.plan.setup.applied(settings, self._journal):
-            return self.plan.target.take(settings, path, self._watch)
+            return target.take(settings, path, self._watch)
 
     def _watch(self) -> None:
         if self._stop.is_set():

@@ -74,6 +74,7 @@ def project_plan(
     *,
     rate: float | None = None,
     access: EngineAccess | None = None,
+    search: str | None = None,
 ) -> dict[str, Any]:
     """The plan of a sweep of a project's engine, in the form of a sweep's file.
 
@@ -85,6 +86,7 @@ def project_plan(
         metrics: metrics; the first one decides; nDCG@10 by default.
         rate: queries a second, at most; unlimited by default.
         access: the resources that the engine may use; None is unlimited.
+        search: grid, or race for fewer requests and held-out queries; grid by default.
 
     Raises:
         InputError: the project has no queries; a setting of the engine does not fit.
@@ -106,6 +108,8 @@ def project_plan(
         "queries": list_project_queries(project),
         "qrels": project.judgments(judgments),
     }
+    if search:
+        settings["search"] = search
     if metrics:
         settings["metrics"] = list(metrics)
     return {"sweep": settings, "dials": {name: list(values) for name, values in dials.items()}}

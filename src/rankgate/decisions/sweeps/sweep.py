@@ -12,12 +12,14 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Chart, Table
-from rankgate.core.present.layout import NOTICES, Layout, Texts, View, fill
+from rankgate.core.present.layout import NOTICES, Layout, Texts, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.gating.saved.holdout_account import HoldoutBudget
 from rankgate.decisions.sweeps.choice import Choice, MeanInterval
 from rankgate.decisions.sweeps.dials import Dial, Importance, point_text, value_text
+from rankgate.decisions.sweeps.fusion_confirmation import Confirmation
+from rankgate.decisions.sweeps.held_out import HeldOut, HeldOutGain
 
 if TYPE_CHECKING:
     from rankgate.core.present.document_model import Block
@@ -30,10 +32,12 @@ if TYPE_CHECKING:
 _CHARTS = "rankgate.decisions.sweeps.sweep_charts"
 _RARE_QUERIES = 100  # with fewer queries, losses of .7 in 5 % of the queries are often missed
 _SHOWN = 3  # problems that a notice names
+_MANY_UNJUDGED = 0.05  # a smaller share of the first documents has no notice
 _LEFT_OUT = (
     ("failed", "failed", "; the same command goes on"),
     ("not_run", "were not run", "; the same command goes on"),
     ("empty", "returned nothing", ""),
+    ("dropped", "left the race", ""),
 )
 
 
@@ -44,7 +48,8 @@ class SweepPoint:
     Attributes:
         parameters: a value for each dial; None where the dial does not apply.
         hash: the hash of all that its run depends on.
-        state: ``ok``, ``empty`` (no query has a result), ``failed`` or ``not_run``.
+        state: ``ok``, ``empty`` (no query has a result), ``failed``, ``not_run`` or ``dropped`` (it left a
+            race).
         problem: why it is not ``ok``.
         metrics: the figures by metric; empty if it is not ``ok``.
         latency: quantiles in milliseconds, p50 to p100; empty where nothing was timed.
@@ -53,6 +58,8 @@ class SweepPoint:
             were not timed in turn.
         latency_high: the upper end.
         run: the file of its run, or None.
+        unjudged: the mean share of unjudged documents among the first ones, which count as not relevant;
+            None if it is not ``ok``.
     """
 
     parameters: Mapping[str, Any]
@@ -65,6 +72,7 @@ class SweepPoint:
     latency_low: float | None = None
     latency_high: float | None = None
     run: str | None = None
+    unjudged: float | None = None
 
     def latency_bounds(self, quantile: str) -> Bounds:
         """The smallest and the largest possible value; points of earlier versions have one value."""
@@ -150,6 +158,11 @@ def _point_table(result: Sweep, heading: str, places: Sequence[int], latencies: 
     cells: list[str | tuple[str, ...]] = ["", *dials]
     for name in (*result.metrics, *latencies):
         cells += [name, (f"{name}.low", f"{name}.high")] if name in ends else [name]
+    if any(result.unjudged_shares):
+        columns = Columns(
+            columns.row_meaning, columns, Column("unjudged", pl.Float64, "unjudged first documents", ".1%")
+        )
+        cells.append("unjudged")
     return Table(heading, columns.grid(table, *cells, keys=1 + len(dials)))
 
 
@@ -161,7 +174,7 @@ class Sweep(Result):
         name: the name of the sweep.
         target: the name of the engine, fusion or command.
         target_kind: engine, fusion or command.
-        search: grid or optuna.
+        search: grid, race or optuna.
         qrels: the name of the judgments.
         convention: name, hash and axes.
         metrics: the metrics; the first one decides.
@@ -184,6 +197,9 @@ class Sweep(Result):
         not_timed: why points were not timed in turn; empty if they were, or have no latency.
         input_notices: cautions about the judgments and the runs.
         account: what the account of held-out queries says of these; None in results of earlier versions.
+        held_out: what queries that chose nothing say; None if all queries chose.
+        confirmation: the engine's own fusion at the chosen point; None if it was not asked.
+        requests: the largest number of requests, as stated before the sweep; 0 if it sends none.
     """
 
     kind: ClassVar[str] = "sweep"
@@ -199,7 +215,12 @@ class Sweep(Result):
         "{name}: {setting_count:n setting} of {target} on {queries:n query}, convention {convention[name]} "
         "({convention[hash]})"
     )
-    lead: ClassVar[Texts] = ("{gain_sentence}", "{choice_sentence}")
+    lead: ClassVar[Texts] = (
+        "{gain_sentence}",
+        "{choice_sentence}",
+        "{prediction_sentence}",
+        "{confirmation_sentence}",
+    )
     layout: ClassVar[Layout] = (
         _charts,
         View(
@@ -227,15 +248,22 @@ class Sweep(Result):
             for state, verb, more in _LEFT_OUT
         ),
         NoticeText(
+            "unjudged-points",
+            "unjudged among the first documents, which count as not relevant: {named_shares}, "
+            "{lowest_unjudged:.1%} to {highest_unjudged:.1%} over all points; rankgate holes says what they "
+            "could change",
+            lambda sweep: sweep.highest_unjudged >= _MANY_UNJUDGED,
+        ),
+        NoticeText(
             "no-baseline",
             "the baseline has no figures, so nothing can be compared with it",
             lambda sweep: sweep.baseline.state != "ok",
         ),
         NoticeText(
             "adaptive-search",
-            "points were proposed by their values on all queries, and only the choice among them is held "
+            "points {search_verb} by their values on all queries, and only the choice among them is held "
             "out: the held-out gain may still be a little too high",
-            lambda sweep: sweep.search != "grid",
+            lambda sweep: sweep.search != "grid" and sweep.held_out is None,
         ),
         NoticeText(
             "few-queries",
@@ -297,6 +325,9 @@ class Sweep(Result):
     not_timed: str = ""
     input_notices: tuple[Notice, ...] = ()
     account: HoldoutBudget | None = None
+    held_out: HeldOut | None = None
+    confirmation: Confirmation | None = None
+    requests: int = 0
 
     @property
     def metric(self) -> str:
@@ -336,7 +367,7 @@ class Sweep(Result):
     @property
     def finished(self) -> bool:
         """True if every point was measured."""
-        return all(point.state in ("ok", "empty") for point in self.points)
+        return all(point.state in ("ok", "empty", "dropped") for point in self.points)
 
     @property
     def left_out_points(self) -> Mapping[str, int]:
@@ -365,36 +396,91 @@ class Sweep(Result):
         return 3 / self.queries
 
     @property
+    def search_verb(self) -> str:
+        """How an adaptive search treats points."""
+        return "left" if self.search == "race" else "were proposed"
+
+    @property
+    def lowest_unjudged(self) -> float:
+        """The smallest share of unjudged documents of a point; 0 if it is not known."""
+        return min(self.unjudged_shares, default=0.0)
+
+    @property
+    def highest_unjudged(self) -> float:
+        """The largest share of unjudged documents of a point; 0 if it is not known."""
+        return max(self.unjudged_shares, default=0.0)
+
+    @property
+    def named_shares(self) -> str:
+        """The shares of unjudged documents of the baseline and the chosen point."""
+        points = {"the baseline": self.baseline, "the chosen point": self.chosen}
+        return " and ".join(
+            f"{point.unjudged:.1%} at {name}"
+            for name, point in points.items()
+            if point and point.unjudged is not None
+        )
+
+    @property
     def gain_sentence(self) -> str:
         """What the choice gains on the queries that chose it, and on others."""
         choice = self.choice
         if choice is None:
             return "Nothing can be chosen: there are no figures of the baseline and another point."
+        tried = [point for point in self.points if point.state in ("ok", "dropped")]
+        settings = count_noun(len(tried), "setting")
         if not choice.place:
-            template = "None of {measured:n setting} is better than the baseline, {point}."
-            return fill(template, self, {"point": point_text(self.baseline.parameters)})
-        held_out = choice.held_out
-        is_bounded = held_out.low is not None and held_out.high is not None
-        interval = "[{low:z.3f}, {high:z.3f}]" if is_bounded else "(too few queries for an interval)"
-        template = (
-            "The best of {measured:n setting} looks {choice.same_queries.mean:z.3f} better; on held-out "
-            f"queries {{mean:z.3f}} {interval}."
+            return f"None of {settings} is better than the baseline, {point_text(self.baseline.parameters)}."
+        looks = f"The best of {settings} looks {choice.same_queries.mean:z.3f} better"
+        if self.held_out is None or self.held_out.chosen is None:
+            return f"{looks}; on held-out queries {_interval_text(choice.held_out)}."
+        training, gain = self.held_out.training, self.held_out.chosen
+        return (
+            f"{looks} on the {count_noun(training, 'query')} that chose it, by cross-validation "
+            f"{_interval_text(choice.held_out)}; on {count_noun(self.held_out.queries, 'held-out query')} "
+            f"{_answer(gain, 'better than the baseline')}."
         )
-        return fill(template, self, {"mean": held_out.mean, "low": held_out.low, "high": held_out.high})
 
     @property
     def choice_sentence(self) -> str:
         """The certainty of the gain, the chosen point and the baseline; empty if the baseline is best."""
         if self.choice is None or self.chosen is None or not self.choice.place:
             return ""
-        low, high = self.choice.held_out.low, self.choice.held_out.high
+        gain = self.choice.held_out
+        if self.held_out and self.held_out.chosen:
+            gain = self.held_out.chosen.gain or MeanInterval(0.0, None, None)
+        low, high = gain.low, gain.high
         certainty = "It is not certain that it is better than the baseline."
-        if low is not None and low > 0:
+        is_shown = self.held_out and self.held_out.chosen and self.held_out.chosen.is_shown
+        if is_shown or (low is not None and low > 0):
             certainty = "The gain holds on queries that were not used to choose."
         if high is not None and high < 0:
             certainty = "On queries that were not used to choose it is worse than the baseline."
         choice_text, baseline = (point_text(point.parameters) for point in (self.chosen, self.baseline))
         return f"{certainty} Chosen: {choice_text}; baseline: {baseline}."
+
+    @property
+    def prediction_sentence(self) -> str:
+        """The gain of predicting a dial for each query; empty if that was not asked for."""
+        held_out = self.held_out
+        if held_out is None or held_out.prediction is None or held_out.predicted is None:
+            return ""
+        prediction, gain = held_out.prediction, held_out.predicted
+        features = count_noun(len(prediction.features), "feature")
+        learned = (
+            f"{prediction.dial} predicted for each query by {features}: "
+            f"{prediction.training_gain:+z.3f} over the chosen value on the training queries"
+        )
+        answer = f"on held-out queries {_answer(gain, 'better than the chosen value')}"
+        if gain.gain is not None and gain.gain.mean == 0 and gain.gain.low is None:
+            answer = "it takes the chosen value for every held-out query"
+        if gain.is_shown:
+            return f"{learned}; {answer}."
+        return f"{learned}; {answer}: no gain is shown, so keep the fixed value."
+
+    @property
+    def confirmation_sentence(self) -> str:
+        """Whether the engine fuses in the same way; empty if it was not asked."""
+        return f"{self.confirmation.sentence}." if self.confirmation else ""
 
     @property
     def gains(self) -> pl.DataFrame:
@@ -414,6 +500,16 @@ class Sweep(Result):
             ("on held-out queries", held_out.mean, held_out.low, held_out.high, None),
             ("difference: optimism of the choice", choice.optimism, None, None, None),
         ]
+        if self.held_out is not None:
+            rows[1] = ("by cross-validation over these", *rows[1][1:])
+            rows[2:] = [
+                (name, gain.gain.mean, gain.gain.low, gain.gain.high, None)
+                for name, gain in (
+                    ("on held-out queries", self.held_out.chosen),
+                    ("predicted for each, over the chosen point", self.held_out.predicted),
+                )
+                if gain is not None and gain.gain is not None
+            ]
         return pl.DataFrame(rows, GAINS, orient="row")
 
     @property
@@ -430,12 +526,18 @@ class Sweep(Result):
         return pl.DataFrame([*singles, *pairs[:_MAX_PAIRS]], DIALS, orient="row")
 
     @property
+    def unjudged_shares(self) -> list[float]:
+        """The unjudged shares of the first documents of the points."""
+        return [point.unjudged for point in self.points if point.unjudged is not None]
+
+    @property
     def method(self) -> str:
         """How the gain and the importance of dials were estimated."""
         first = "The first metric decides. " if len(self.metrics) > 1 else ""
         choice = self.choice
+        subject = "Gain by cross-validation" if self.held_out else "Gain on held-out queries"
         choice_method = (
-            f"Gain on held-out queries: {choice.folds}-fold cross-validation over queries, "
+            f"{subject}: {choice.folds}-fold cross-validation over queries, "
             f"{count_noun(self.repeats, 'time')}, seed {self.seed}; each fold has the gain of the point that "
             "the other folds choose, which was the chosen point in "
             f"{choice.stability:.0%}; standard error of Nadeau and Bengio. "
@@ -454,6 +556,21 @@ class Sweep(Result):
         return pl.DataFrame([_row(point, self) for point in self.points], infer_schema_length=None)
 
 
+def _interval_text(gain: MeanInterval) -> str:
+    if gain.low is None or gain.high is None:
+        return f"{gain.mean:z.3f} (too few queries for an interval)"
+    return f"{gain.mean:z.3f} [{gain.low:z.3f}, {gain.high:z.3f}]"
+
+
+def _answer(gain: HeldOutGain, what: str) -> str:
+    """The gain on held-out queries, or the answer of an account that withholds it."""
+    if gain.gain is not None:
+        return _interval_text(gain.gain)
+    if gain.is_shown is None:
+        return "nothing is decided"
+    return f"it is {what}" if gain.is_shown else f"it is not shown that it is {what}"
+
+
 def _row(point: SweepPoint, result: Sweep) -> dict[str, Json]:
     row: dict[str, Json] = {"hash": point.hash, "state": point.state, "problem": point.problem}
     row |= {
@@ -466,4 +583,5 @@ def _row(point: SweepPoint, result: Sweep) -> dict[str, Json]:
             row[metric if end == "mean" else f"{metric}.{end}"] = getattr(value, end, None)
     for name in ("p50", "p90", "p95", "p99"):
         row |= {name: point.latency.get(name), f"{name}.at_most": point.latency_bounds(name)[1]}
-    return row | {f"{result.quantile}.low": point.latency_low, f"{result.quantile}.high": point.latency_high}
+    row |= {f"{result.quantile}.low": point.latency_low, f"{result.quantile}.high": point.latency_high}
+    return row | {"unjudged": point.unjudged}

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cached_property
 from inspect import Parameter, signature
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+import polars as pl
+
 from rankgate.core.declare import fields_of
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
+from rankgate.core.present.number_formats import count_noun
 from rankgate.data import read_run
 from rankgate.data.query_tags import CLUSTER, find_near_copies
 from rankgate.decisions.sweeps.dials import (
@@ -27,8 +31,11 @@ from rankgate.decisions.sweeps.dials import (
     point_text,
     read_dials,
 )
+from rankgate.decisions.sweeps.fusion_target import RERANKER, EnginePart, FilePart, FusionTarget, Part
+from rankgate.decisions.sweeps.query_split import Split, split_queries
 from rankgate.decisions.sweeps.setup_steps import Setup, names_in, refuse_step
-from rankgate.decisions.sweeps.targets import UNSET, CommandTarget, EngineTarget, FusionTarget, Target
+from rankgate.decisions.sweeps.targets import UNSET, CommandTarget, EngineTarget, Target
+from rankgate.engines.requests.secrets import template_names
 from rankgate.engines.snapshots.query_sender import queries_of
 from rankgate.engines.snapshots.snapshot_verb import configuration_of
 from rankgate.measurement.evaluation.scored_system import Scorer
@@ -48,6 +55,8 @@ _TABLES = ("sweep", "fuse", "command", "setup", "undo", "dials", "baseline")
 _INPUT_KEYS = ("engine", "queries", "qrels")
 CODE = "invalid-sweep"
 T = TypeVar("T")
+_HELD_OUT = 0.4
+_FEWEST = 10
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,7 @@ class Plan:
         scorer: judgments, metrics and convention.
         clusters: the clusters of the queries, by id: from the column cluster, or near-copies of
             texts.
+        texts: the texts of the queries, by id; empty without a file of queries.
     """
 
     name: str
@@ -76,15 +86,60 @@ class Plan:
     setup: Setup
     scorer: Scorer
     clusters: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def points(self) -> list[Point]:
         """The points of the grid, the baseline first; only the baseline for other searches."""
-        if self.settings.search != "grid":
+        if self.settings.search == "optuna":
             return [self.baseline]
         points = map(self.conditional, grid_points(self.dials))
         other_points = {repr(point): point for point in points if not self.is_baseline(point)}
         return [self.baseline, *other_points.values()]
+
+    @property
+    def held_out_share(self) -> float:
+        """The share of the queries that choose nothing."""
+        settings = self.settings
+        if settings.held_out is not None:
+            return settings.held_out
+        return _HELD_OUT if settings.search == "race" or settings.predict else 0.0
+
+    @cached_property
+    def split(self) -> Split | None:
+        """The training queries and the held-out ones; None if all queries choose.
+
+        Queries of a cluster, and queries with the same relevant documents, stay together.
+
+        Raises:
+            UsageError: there are too few judged queries.
+        """
+        if not self.held_out_share and self.settings.search != "race":
+            return None
+        asked = self.target.query_ids
+        query_ids = [
+            query_id for query_id in self.scorer.index.query_ids if asked is None or query_id in asked
+        ]
+        relevant = self.scorer.qrels.table.filter(pl.col("grade") > 0)
+        documents = relevant.group_by("query_id").agg(
+            pl.col("doc_id").cast(pl.String).sort().str.join("\x00")
+        )
+        clusters = dict(documents.iter_rows()) | dict(self.clusters)
+        split = split_queries(query_ids, clusters, self.held_out_share, self.settings.seed)
+        if len(split.training) < _FEWEST or 0 < len(split.held_out) < _FEWEST:
+            raise UsageError(
+                f"{count_noun(len(query_ids), 'judged query')} of the target cannot be cut: {_FEWEST} must "
+                "choose, and as many judge the choice; judge more queries, or take search = grid and "
+                "held_out = 0.",
+                code="few-queries",
+            )
+        return split
+
+    @property
+    def text_table(self) -> pl.DataFrame:
+        """``query_id`` and ``text``."""
+        texts = {"query_id": list(self.texts), "text": list(self.texts.values())}
+        return pl.DataFrame(texts, {"query_id": pl.String, "text": pl.String})
 
     def conditional(self, values: Point) -> Point:
         """The point of these values: None where a dial does not apply."""
@@ -136,7 +191,7 @@ def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
     target = _target(toml, settings, given_inputs, folder, steady=not steps)
     engine = target.configuration.engine if isinstance(target, EngineTarget) else None
     _refuse_steps(toml, steps, undo, engine)
-    dials = read_dials(toml, grid=settings.search == "grid")
+    dials = read_dials(toml, grid=settings.search != "optuna")
     setup = Setup(steps, undo, fixed_values=target.template_values, engine=engine, folder=folder)
     fallback = _present_values(toml, target, setup, dials)
     baseline = _conditional(dials, target, setup, fallback)
@@ -156,9 +211,14 @@ def _plan(toml: TomlFile, name: str, folder: Path) -> Plan:
         )
     except UsageError as error:
         raise toml.error(error.problem, "sweep", "metrics", code=error.code) from None
-    clusters = _clusters(given_inputs["queries"], folder)
-    plan = Plan(name, settings, target, dials, baseline, fallback, setup, scorer, clusters)
+    texts, clusters = _texts_and_clusters(given_inputs["queries"], folder)
+    plan = Plan(name, settings, target, dials, baseline, fallback, setup, scorer, clusters, texts)
+    _refuse_search(toml, plan)
     _refuse_unjudged(toml, plan)
+    try:
+        plan.split  # noqa: B018 - cuts the queries
+    except UsageError as error:
+        raise toml.error(error.problem, "sweep", "qrels", code=error.code) from None
     _refuse_impossible(toml, plan)
     return plan
 
@@ -179,7 +239,7 @@ def _target(
         found_text = f"there are {' and '.join(target_names)}" if target_names else "none is set"
         raise toml.error(f"set exactly one of engine, [fuse] and [command]; {found_text}.", "sweep")
     if "fuse" in toml.values:
-        return _fusion(toml, folder)
+        return _fusion(toml, given_inputs["queries"], settings.depth, folder)
     if "command" in toml.values:
         program = _read_table(toml, Program, "command")
         if not program.command or not any("{{run}}" in str(word) for word in program.command):
@@ -210,38 +270,81 @@ def _function_configuration(
     return replace(configuration, engine=replace(configuration.engine, parameters=parameters))
 
 
-def _clusters(queries: object, folder: Path) -> dict[str, str]:
-    """The clusters of the queries; empty without the file of queries."""
+def _texts_and_clusters(queries: object, folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The texts and the clusters of the queries; empty without the file of queries."""
     if queries is None:
-        return {}
+        return {}, {}
     query_list = queries_of(_resolve_path(queries, folder))
+    texts = {query.query_id: query.text for query in query_list}
     cluster_of_query = {
         query.query_id: str(query.values[CLUSTER])
         for query in query_list
         if query.values.get(CLUSTER) is not None
     }
-    return cluster_of_query or find_near_copies({query.query_id: query.text for query in query_list})
+    return texts, cluster_of_query or find_near_copies(texts)
 
 
-def _fusion(toml: TomlFile, folder: Path) -> FusionTarget:
+def _refuse_search(toml: TomlFile, plan: Plan) -> None:
+    """Refuse a race that saves nothing, a predictor without values to learn from, an engine without dials."""
+    settings, target = plan.settings, plan.target
+    if isinstance(target, FusionTarget) and target.confirm is not None:
+        for dial in plan.dials:
+            if target.confirm.current(dial.name) is UNSET:
+                name = target.confirm.name
+                problem = f"confirm: {name} has no parameter {dial.name}, so it cannot take the dial."
+                raise toml.error(problem, "fuse", "confirm", code="unknown-dial")
+    if settings.search == "race" and plan.target.kind != "engine":
+        problem = f"a race saves requests, and points of a {plan.target.kind} take none; take search = grid."
+        raise toml.error(problem, "sweep", "search", code="conflicting-options")
+    if settings.predict is None:
+        return
+    if settings.predict not in [dial.name for dial in plan.dials]:
+        problem = f"predict = {settings.predict!r} is not a dial."
+        raise toml.error(problem, "sweep", "predict", code="unknown-dial")
+    if settings.search != "grid" or not plan.held_out_share:
+        problem = (
+            "predict learns from all values of the dial on the training queries, and held-out ones judge it; "
+            "it needs search = grid, and held_out above 0."
+        )
+        raise toml.error(problem, "sweep", "predict", code="conflicting-options")
+
+
+def _fusion(toml: TomlFile, queries: object, depth: int | None, folder: Path) -> FusionTarget:
     table = toml.values["fuse"]
-    run_sources = table.get("runs") if isinstance(table, Mapping) else None
-    if isinstance(run_sources, Mapping):
-        runs = {
-            str(name): read_run(_resolve_path(run_source, folder), str(name))
-            for name, run_source in run_sources.items()
-        }
-        return FusionTarget(_read_fusion(toml, runs=list(runs)), runs)
-    fusion = _read_fusion(toml)
-    read = [read_run(_resolve_path(run_source, folder)).in_memory() for run_source in fusion.runs]
-    runs_by_name = {run.name: run for run in read}
-    if len(runs_by_name) < len(read) or len(read) < 2:
+    runs = table.get("runs") if isinstance(table, Mapping) else None
+    fusion = _read_fusion(toml, **({"runs": list(runs)} if isinstance(runs, Mapping) else {}))
+
+    def engine_at(path: str) -> EngineTarget:
+        if queries is None:
+            raise toml.error("queries is missing: the file of the queries that engines are asked.", "sweep")
+        configuration = configuration_of(_resolve_path(path, folder)).with_parameters((), depth)
+        return EngineTarget(configuration, queries_of(_resolve_path(queries, folder)), folder)
+
+    def named_part(source: object, name: str | None) -> tuple[str, Part]:
+        path = _resolve_path(source, folder)
+        if isinstance(path, str) and path.endswith(".toml"):
+            target = engine_at(path)
+            dials = {*target.template_values} & {*toml.values.get("dials", {})}
+            return name or target.name, EnginePart(target, dials)
+        if isinstance(path, str) and any(template_names(path)):
+            return name or Path(path).stem, FilePart(path)
+        run = read_run(path, name).in_memory()
+        return name or run.name, FilePart(run)
+
+    sources = runs.items() if isinstance(runs, Mapping) else [(None, source) for source in fusion.runs]
+    all_parts = [named_part(source, None if name is None else str(name)) for name, source in sources]
+    parts = dict(all_parts)
+    if len(parts) < max(len(all_parts), 2):
         raise toml.error("runs are two or more files of different names.", "fuse", "runs")
-    return FusionTarget(fusion, runs_by_name)
+    if fusion.rerank is not None:
+        parts[RERANKER] = named_part(fusion.rerank, RERANKER)[1]
+    return FusionTarget(fusion, parts, None if fusion.confirm is None else engine_at(fusion.confirm))
 
 
 def _read_fusion(toml: TomlFile, **settings: Any) -> Fuse:
     fusion = _read_table(toml, Fuse, "fuse", **settings)
+    if any(template_names(fusion.method)):
+        return fusion
     try:
         METHODS.find(fusion.method)
     except UsageError as error:
@@ -324,7 +427,7 @@ def _refuse_names(toml: TomlFile, setup: Setup, dials: Sequence[Dial], target: T
 
 
 def _refuse_large(toml: TomlFile, settings: Settings, dials: Sequence[Dial]) -> None:
-    if settings.search != "grid":
+    if settings.search == "optuna":
         return
     count = 1
     for dial in dials:
@@ -358,7 +461,7 @@ def _refuse_impossible(toml: TomlFile, plan: Plan) -> None:
     upper end of ranges.
     """
     points = plan.points
-    if plan.settings.search != "grid":
+    if plan.settings.search == "optuna":
         dials = [
             replace(dial, values=dial.values if dial.low is None else (dial.high,)) for dial in plan.dials
         ]

@@ -18,12 +18,15 @@ import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.errors import require
+from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
 from rankgate.core.present.base_result import Notice, run_notices
 from rankgate.core.present.write_results import render_result
 from rankgate.data.query_latencies import SHARES_TO_LARGEST, latency_bounds
 from rankgate.decisions.sweeps.choice import Choice, MeanInterval, choose
 from rankgate.decisions.sweeps.dials import importances, point_text
+from rankgate.decisions.sweeps.fusion_confirmation import Confirmation, confirm_fusion
+from rankgate.decisions.sweeps.held_out import HeldOut, HeldOutJudge, show_training
 from rankgate.decisions.sweeps.point_latencies import LatencyQuantiles, front_of
 from rankgate.decisions.sweeps.point_measurer import (
     MeasuredPoint,
@@ -32,6 +35,8 @@ from rankgate.decisions.sweeps.point_measurer import (
     align_values,
     mean_value,
 )
+from rankgate.decisions.sweeps.race import run_race
+from rankgate.decisions.sweeps.request_count import cost_sentence, count_requests
 from rankgate.decisions.sweeps.sweep import Sweep, SweepPoint
 from rankgate.decisions.sweeps.sweep_plan import read_plan
 from rankgate.decisions.sweeps.swept_budget import charge_sweep
@@ -161,30 +166,41 @@ def sweep(
     return result
 
 
-def count_steps(plan: SweepLike, trials: int | None = None) -> int:
-    """The number of steps of a sweep, to show progress."""
+def plan_steps(plan: SweepLike, trials: int | None = None) -> tuple[int, str]:
+    """The number of steps of a sweep, to show progress, and the sentence of its cost in requests."""
     sweep_plan = read_plan(plan)
+    settings = replace(sweep_plan.settings, trials=trials or sweep_plan.settings.trials)
+    sweep_plan = replace(sweep_plan, settings=settings)
     timing = 1  # timing sends the queries to all points again
-    if sweep_plan.settings.search == "grid":
-        return len(sweep_plan.points) + timing
-    return 1 + (trials or sweep_plan.settings.trials) + timing
+    points = 1 + settings.trials if settings.search == "optuna" else len(sweep_plan.points)
+    return points + timing, cost_sentence(sweep_plan)
 
 
 def _run_sweep(plan: Plan, folder: Path) -> Sweep:
     first = plan.points
-    grid = plan.settings.search == "grid"
-    total = len(first) if grid else 1 + plan.settings.trials
+    settings, training = plan.settings, None if plan.split is None else plan.split.training
+    total = 1 + settings.trials if settings.search == "optuna" else len(first)
     with PointMeasurer(plan, folder, total) as measuring:
-        measured = measuring.all(first)
-        if not grid:
-            measured += _measure_proposals(plan, measuring, measured[0])
-        timing = measuring.time(
-            [measured_point for measured_point in measured if measured_point.scores is not None]
-        )
-    return _result(plan, measured, timing, folder)
+        if settings.search == "race":
+            measured = run_race(measuring, training or ())
+        else:
+            measured = measuring.all(first, training)
+        if settings.search == "optuna":
+            measured += _measure_proposals(plan, measuring, measured[0], training)
+        analysis = _analyse(plan, measured)
+        timing = measuring.time([measured[index] for index in analysis.scored_indices], training)
+        held_out, confirmation = None, None
+        if (choice := analysis.choice) is not None:
+            if plan.split is not None and plan.split.held_out:
+                judge = HeldOutJudge(measuring, plan.split)
+                held_out = judge.judge(measured, choice.place, analysis.table)
+            confirmation = confirm_fusion(measuring, measured[choice.place], training)
+    return _result(plan, measured, analysis, timing, folder, held_out, confirmation)
 
 
-def _measure_proposals(plan: Plan, measuring: PointMeasurer, baseline: MeasuredPoint) -> list[MeasuredPoint]:
+def _measure_proposals(
+    plan: Plan, measuring: PointMeasurer, baseline: MeasuredPoint, training: Sequence[str] | None
+) -> list[MeasuredPoint]:
     """Measure the points that Optuna proposes, without duplicates, in order of proposal."""
     settings, metric = plan.settings, plan.scorer.metrics[0]
     workers = 1 if plan.setup.steps else settings.workers
@@ -197,7 +213,7 @@ def _measure_proposals(plan: Plan, measuring: PointMeasurer, baseline: MeasuredP
         proposed = proposals.ask(min(workers, settings.trials - proposed_count))
         points = [plan.conditional(values) for values in proposed]
         proposed_count += len(points)
-        batch = measuring.all(points)
+        batch = measuring.all(points, training)
         measured_by_key |= {
             measured_point.key: measured_point
             for measured_point in batch
@@ -217,35 +233,78 @@ def _mean(measured: MeasuredPoint, metric: str) -> float:
     return float(measured.scores.filter(pl.col("metric") == metric)["value"].mean() or 0.0)  # type: ignore[arg-type]
 
 
-def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folder: Path) -> Sweep:
-    scored_indices = [
-        index for index, measured_point in enumerate(measured) if measured_point.scores is not None
-    ]
+@dataclass(frozen=True)
+class _Analysis:
+    """The choice among the points with figures.
+
+    Attributes:
+        scored_indices: the places of the points with figures.
+        table: their values on the same queries.
+        choice: the chosen point; None if there is none.
+    """
+
+    scored_indices: list[int]
+    table: ValueTable
+    choice: Choice | None
+
+    def signed(self, label: str, lower: Sequence[str]) -> Floats:
+        """The values of a metric, with the sign that makes higher better."""
+        return (-1.0 if label in lower else 1.0) * self.table.values[label]
+
+
+def _analyse(plan: Plan, measured: Sequence[MeasuredPoint]) -> _Analysis:
+    scored_indices = [index for index, point in enumerate(measured) if point.scores is not None]
     labels = [label for label, _ in plan.scorer.metrics]
-    lower = tuple(label for label, metric_ in plan.scorer.metrics if not metric_.higher_is_better)
-    table = align_values([measured[index] for index in scored_indices], labels, lower, plan.clusters)
+    scored_points = [measured[index] for index in scored_indices]
+    analysis = _Analysis(
+        scored_indices, align_values(scored_points, labels, _lower(plan), plan.clusters), None
+    )
+    if analysis.table.problem:
+        return analysis
+    values = analysis.signed(labels[0], _lower(plan))
+    return replace(analysis, choice=_choice(plan.settings, values, scored_indices))
+
+
+def _lower(plan: Plan) -> tuple[str, ...]:
+    return tuple(label for label, metric in plan.scorer.metrics if not metric.higher_is_better)
+
+
+def _result(
+    plan: Plan,
+    measured: Sequence[MeasuredPoint],
+    analysis: _Analysis,
+    timing: Timing,
+    folder: Path,
+    held_out: HeldOut | None,
+    confirmation: Confirmation | None,
+) -> Sweep:
+    scored_indices, table, choice = analysis.scored_indices, analysis.table, analysis.choice
+    labels, lower = [label for label, _ in plan.scorer.metrics], _lower(plan)
     settings, metric = plan.settings, labels[0]
     values: dict[int, dict[str, MeanInterval]] = {index: {} for index in range(len(measured))}
     for label, metric_values in table.values.items():
         for column, index in enumerate(scored_indices):
             value = mean_value(metric_values[:, column], settings.level)
             values[index][label] = replace(value, low=None, high=None) if table.problem else value
-    sign = -1.0 if metric in lower else 1.0
-    choice = None if table.problem else _choice(settings, sign * table.values[metric], scored_indices)
+    signed_values = analysis.signed(metric, lower)
     means = np.array([values[index][metric].mean for index in scored_indices])
     points = [_point(measured_point, values[index]) for index, measured_point in enumerate(measured)]
     front = []
     if timing.queries:
         share = float(settings.latency[1:]) / 100
         speed = LatencyQuantiles.from_timing(timing, share, level=settings.level, seed=settings.seed)
-        front = [scored_indices[index] for index in front_of(sign * means, speed, settings.level)]
+        signed_means = -means if metric in lower else means
+        front = [scored_indices[index] for index in front_of(signed_means, speed, settings.level)]
         for column, index in enumerate(scored_indices):
             points[index] = _with_latency(points[index], timing, speed, column)
-    is_charged = settings.search == "grid" and not table.clustered and choice is not None
-    gains = sign * (table.values[metric] - table.values[metric][:, :1]) if is_charged else None
-    best_point = scored_indices.index(choice.place) if choice else 0
-    scored_points = [measured[index] for index in scored_indices]
-    account, budget_notice = charge_sweep(plan, scored_points, gains, list(table.query_ids), best_point)
+    if held_out is None:
+        is_charged = settings.search == "grid" and not table.clustered and choice is not None
+        gains = signed_values - signed_values[:, :1] if is_charged else None
+        best_point = scored_indices.index(choice.place) if choice else 0
+        scored_points = [measured[index] for index in scored_indices]
+        account, budget_notice = charge_sweep(plan, scored_points, gains, list(table.query_ids), best_point)
+    else:
+        account, budget_notice = show_training(plan, held_out)
     return Sweep(
         name=plan.name,
         target=plan.target.name,
@@ -272,6 +331,9 @@ def _result(plan: Plan, measured: Sequence[MeasuredPoint], timing: Timing, folde
         folder=str(folder),
         not_timed=timing.problem,
         account=account,
+        held_out=held_out,
+        confirmation=confirmation,
+        requests=count_requests(plan),
         input_notices=(
             budget_notice,
             *_input_notices(measured),
@@ -332,6 +394,7 @@ def _point(measured: MeasuredPoint, values: dict[str, MeanInterval]) -> SweepPoi
         values,
         *_both_ends(measured.latency),
         run=None if measured.file is None else measured.file.name,
+        unjudged=measured.unjudged,
     )
 
 

@@ -89,7 +89,8 @@ def _charge_points(
     metric = plan.scorer.metrics[0][0]
     budget, is_better = HoldoutBudget("open", queries=len(gains)), False
     for column in range(1, len(points)):
-        parts = (plan.scorer.qrels.sha256, metric, points[0].key, points[column].key)
+        runs = (plan.target.data_hash, points[0].key, points[column].key)
+        parts = (plan.scorer.qrels.sha256, metric, *filter(None, runs))
         test = blake2b("\x00".join(parts).encode(), digest_size=16).hexdigest()
         charge = account.charge(test, keys, 1.0, _ACCOUNT_POWER, f"{metric} ", gains[:, column])
         budget = charge.budget

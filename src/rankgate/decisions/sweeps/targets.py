@@ -1,8 +1,7 @@
-"""Targets of sweeps: an engine, a fusion of runs, a command that writes a run.
+"""Targets of sweeps: an engine, a command that writes a run; `FusionTarget` is a fusion of runs.
 
-The target of a sweep takes a point, and gives a run. A command writes the run of each point. A
-fusion of runs has its method, parameters and weights. A search engine has its parameters, and
-the keys of its file.
+The target of a sweep takes a point, and gives a run. A command writes the run of each point. A search
+engine has its parameters, and the keys of its file.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from dataclasses import field, fields, replace
 from pathlib import Path
@@ -24,25 +23,20 @@ from rankgate.core.progress import progress
 from rankgate.data import read_run
 from rankgate.data.answers.engine_answers import Answer
 from rankgate.data.formats.run_companions import PARTIAL, RESULT
-from rankgate.decisions.sweeps.dials import Fuse, Program
 from rankgate.decisions.sweeps.point_latencies import Timing, time_engines
 from rankgate.decisions.sweeps.setup_steps import run_program
 from rankgate.engines.requests.secrets import fill, template_names
 from rankgate.engines.snapshots.run_files import DEFAULT_FORMAT
 from rankgate.engines.snapshots.snapshot import Snapshot
 from rankgate.engines.snapshots.snapshot_verb import snapshot
-from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS
-from rankgate.measurement.fusion.fuse import fuse, read_setting
-from rankgate.measurement.fusion.trained_methods import METHODS
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
     from rankgate.data import Run
     from rankgate.data.query_latencies import Bounds
-    from rankgate.decisions.sweeps.dials import Dial, Point
+    from rankgate.decisions.sweeps.dials import Dial, Point, Program
     from rankgate.engines.configuration import Configuration
     from rankgate.engines.engine import Facts, Query
-    from rankgate.measurement.fusion.fusion_method import Method
 
 
 UNSET = object()
@@ -144,6 +138,23 @@ class Target(ABC):
                 interrupted.
         """
 
+    def only(self, query_ids: Collection[str]) -> Target:  # noqa: ARG002 - runs that are there cost nothing
+        """The target with these queries alone, where others would cost requests."""
+        return self
+
+    def requests(self, points: Sequence[Point], queries: int) -> int:  # noqa: ARG002 - not every target sends some
+        """The number of requests that the runs of points take at most."""
+        return 0
+
+    def lists(self, point: Point, folder: Path) -> Mapping[str, Run]:  # noqa: ARG002 - only a fusion has several
+        """The lists that a point is made of, by name; empty if they are unknown."""
+        return {}
+
+    @property
+    def data_hash(self) -> str:
+        """A hash of the data that `identity` does not name; empty if there are none."""
+        return ""
+
     def time(self, points: Sequence[Point], seed: int) -> Timing:  # noqa: ARG002 - not every target has latencies
         """The latencies of points, queried in turn.
 
@@ -227,134 +238,6 @@ class CommandTarget(Target):
         return PointRun(read_run(output, self.name), file=output)
 
 
-_FUSION_KEYS = ("method", "norm", "weights", "depth", "keep")
-
-
-@dataclass
-class FusionTarget(Target):
-    """A fusion.
-
-    Attributes:
-        fusion: the keys of the fusion, with names of dials.
-        runs: the runs, by name.
-    """
-
-    fusion: Fuse
-    runs: Mapping[str, Run]
-    kind: str = "fusion"
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        """The method and the runs."""
-        return f"{self.fusion.method} of {', '.join(self.runs)}"
-
-    @property
-    def names(self) -> set[str]:
-        """The names in double braces of parameters and weights."""
-        return {*template_names([self.fusion.parameters, self.fusion.weights])}
-
-    def refuse(self, dial: Dial, values: tuple[Any, ...], *, elsewhere: bool) -> str:
-        """The problem of a dial or of one of its values."""
-        if elsewhere or dial.name in self.names:
-            return ""
-        if dial.name not in _FUSION_KEYS:
-            return (
-                f"{dial.name} is not in the parameters or weights of [fuse] in double braces, nor one of its "
-                f"keys {', '.join(_FUSION_KEYS)}"
-            )
-        declared = fields_of(Fuse)[dial.name]
-        for value in values:
-            try:
-                declared.read(value)
-                if dial.name == "method":
-                    METHODS.find(value)
-                elif dial.name == "norm":
-                    NORMALISATIONS.find(value)
-            except UsageError as error:
-                return error.problem.rstrip(".")
-            except ValueError as error:
-                return f"{dial.name} = {value!r} {str(error).rstrip('.')}"
-        return ""
-
-    def current(self, name: str) -> Any:
-        """The value that a dial has now."""
-        value = getattr(self.fusion, name) if name in _FUSION_KEYS else None
-        return UNSET if value in (None, []) else value
-
-    def applies(self, name: str, point: Point) -> bool:
-        """True if the method of the point uses a weight, parameter or normalisation."""
-        method = self._method_at(point)
-        if name == "norm":
-            return method.uses == "scores"
-        if name == "weights":
-            return method.weighted
-        parameters = {
-            key: self.fusion.parameters[key] for key in self.fusion.parameters if key in method.parameters
-        }
-        used = template_names([parameters, self.fusion.weights if method.weighted else []])
-        return name not in self.names or name in used
-
-    def check(self, point: Point) -> None:
-        """Refuse a method with weights, parameters or a normalisation that it does not take."""
-        fusion = self._fuser_at(point)
-        method, _, _ = read_setting(
-            fusion.method, fusion.parameters, fusion.weights or None, fusion.norm, len(self.runs)
-        )
-        if method.train:
-            problem = f"{method.name} learns from judgments, which the fusion of a sweep cannot do."
-            raise UsageError(problem, code="missing-input")
-
-    def identity(self, point: Point) -> Mapping[str, Any]:
-        """The values that the run of a point depends on."""
-        fusion = self._fuser_at(point)
-        return {field_.name: getattr(fusion, field_.name) for field_ in fields(fusion)}
-
-    def take(self, point: Point, path: Path, watch: Callable[[], None]) -> PointRun:  # noqa: ARG002 - the signature of targets
-        """The run of a point."""
-        watch()
-        fusion = self._fuser_at(point)
-        try:
-            with progress(None):
-                fused = fuse(
-                    self.runs,
-                    fusion.method,
-                    fusion.parameters,
-                    weights=fusion.weights or None,
-                    norm=fusion.norm,
-                    depth=fusion.depth,
-                    keep=fusion.keep,
-                )
-        except UsageError as error:
-            return PointRun(None, error.problem.rstrip("."))
-        return PointRun(fused.run)
-
-    def _method_at(self, point: Point) -> Method:
-        return METHODS.find(point.get("method", self.fusion.method))
-
-    def _fuser_at(self, point: Point) -> Fuse:
-        """The fusion of a point; if methods vary, without what the method of the point does not take."""
-        keys = {name: value for name, value in point.items() if name in _FUSION_KEYS}
-        fusion = replace(
-            self.fusion,
-            parameters=fill(self.fusion.parameters, point),
-            **{"weights": fill(self.fusion.weights, point), **keys},
-        )
-        if "method" not in point:
-            return fusion
-        method = self._method_at(point)
-        other_parameters = {name for other_method in METHODS.values() for name in other_method.parameters}
-        return replace(
-            fusion,
-            parameters={
-                name: value
-                for name, value in fusion.parameters.items()
-                if name in method.parameters or name not in other_parameters
-            },
-            weights=fusion.weights if method.weighted else [],
-            norm=fusion.norm if method.uses == "scores" else None,
-        )
-
-
 _DIAL_KINDS = frozenset({"text", "int", "float", "bool", "choice", "number", "list", "texts"})
 
 
@@ -424,17 +307,30 @@ class EngineTarget(Target):
         """Refuse settings that the engine cannot have together."""
         self.engine_at(point)
 
-    def identity(self, point: Point) -> Mapping[str, Any]:
-        """The values that the run of a point depends on."""
+    def only(self, query_ids: Collection[str]) -> EngineTarget:
+        """The engine with these queries alone; facts of its index are asked for once."""
+        queries = [query for query in self.queries if query.query_id in query_ids]
+        return replace(self, queries=queries, _facts=self._index_facts(), _asked="")
+
+    def requests(self, points: Sequence[Point], queries: int) -> int:
+        """Each query once at each point."""
+        return len(points) * queries
+
+    def _index_facts(self) -> Facts:
         if self._facts is None:
             self._facts = _facts(self.configuration)
-            self._asked = digest([(query.query_id, query.text) for query in self.queries])
-        facts = [self._facts.version, self._facts.documents]
+        return self._facts
+
+    def identity(self, point: Point) -> Mapping[str, Any]:
+        """The values that the run of a point depends on."""
+        index = self._index_facts()
+        self._asked = self._asked or digest([(query.query_id, query.text) for query in self.queries])
+        facts = [index.version, index.documents]
         return {
             "engine": self.engine_at(point).sha256,
             "scores": self.configuration.pace.scores,
             "queries": self._asked,
-            "index": [*facts, self._facts.settings] if self.steady else facts,
+            "index": [*facts, index.settings] if self.steady else facts,
         }
 
     def engine_at(self, point: Point) -> Configuration:

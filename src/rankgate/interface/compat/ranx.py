@@ -24,9 +24,8 @@ from rankgate.data.id_match import ACCEPT
 from rankgate.data.memory.rows import unknown_object_error
 from rankgate.interface.compat.ranx_report import Report, Significance
 from rankgate.measurement.evaluation.evaluate import evaluate as scored
-from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS
 from rankgate.measurement.fusion.fuse import fuse as fused
-from rankgate.measurement.fusion.trained_methods import METHODS
+from rankgate.measurement.fusion.trained_methods import METHODS, NORMALISATIONS
 from rankgate.measurement.scoring.presets import chosen_convention
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from rankgate.core.declare import Declared, Registry
+from rankgate.core.declare import Declared
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.table_rows import hash_pairs
@@ -202,6 +202,11 @@ def _robust(lists: ScoredLists) -> NDArray[np.float64]:
     return from_median / lists.repeat(np.maximum(mad * _MAD, _SMALLEST_RANGE))
 
 
+def _l2(lists: ScoredLists) -> NDArray[np.float64]:
+    norm = np.sqrt(np.add.reduceat(lists.scores**2, lists.starts))
+    return lists.scores / lists.repeat(np.maximum(norm, _SMALLEST_RANGE))
+
+
 def _rank(lists: ScoredLists) -> NDArray[np.float64]:
     return 1 - lists.places / lists.repeat(lists.counts.astype(np.float64))
 
@@ -223,59 +228,56 @@ _LEE = "Lee, SIGIR 1997"
 _MONTAGUE = "Montague and Aslam, CIKM 2001"
 _RENDA = "Renda and Straccia, SAC 2003"
 
-NORMALISATIONS = Registry(
-    Normalisation,
-    "normalisation",
-    (
-        Normalisation("none", _unchanged, title="scores as they are"),
-        Normalisation(
-            "min-max",
-            _min_max,
-            source=_LEE,
-            aliases=("min_max",),
-            title="(score - lowest) / (highest - lowest) of the list",
-        ),
-        Normalisation(
-            "min-max-inverted",
-            _min_max_inverted,
-            aliases=("min_max_inverted",),
-            title="(highest - score) / (highest - lowest) of the list; for distances",
-            source="ranx",
-        ),
-        Normalisation("max", _max, source=_LEE, title="score / highest of the list"),
-        Normalisation(
-            "sum", _sum, source=_MONTAGUE, title="(score - lowest) / sum of (score - lowest) over the list"
-        ),
-        Normalisation(
-            "z-score",
-            _z_score,
-            source=_MONTAGUE,
-            aliases=("zmuv",),
-            title="(score - mean) / standard deviation of the list; mean 0, variance 1",
-        ),
-        Normalisation(
-            "robust",
-            _robust,
-            source="Jain, Nandakumar and Ross, Pattern Recognition 2005",
-            title="(score - median) / (1.4826 x median absolute deviation); outliers matter little",
-        ),
-        Normalisation(
-            "tanh",
-            _tanh,
-            source="Jain, Nandakumar and Ross, Pattern Recognition 2005",
-            title="(tanh(0.01 x z-score) + 1) / 2; between 0 and 1",
-        ),
-        Normalisation("rank", _rank, source=_RENDA, title="1 - (rank - 1) / length of the list"),
-        Normalisation(
-            "borda",
-            _unchanged,
-            _borda,
-            source=_RENDA,
-            title="1 - (rank - 1) / candidates; documents missing from a run share the rest",
-        ),
+PLAIN_NORMALISATIONS = (
+    Normalisation("none", _unchanged, title="scores as they are"),
+    Normalisation(
+        "min-max",
+        _min_max,
+        source=_LEE,
+        aliases=("min_max",),
+        title="(score - lowest) / (highest - lowest) of the list",
+    ),
+    Normalisation(
+        "min-max-inverted",
+        _min_max_inverted,
+        aliases=("min_max_inverted",),
+        title="(highest - score) / (highest - lowest) of the list; for distances",
+        source="ranx",
+    ),
+    Normalisation("max", _max, source=_LEE, title="score / highest of the list"),
+    Normalisation(
+        "sum", _sum, source=_MONTAGUE, title="(score - lowest) / sum of (score - lowest) over the list"
+    ),
+    Normalisation(
+        "z-score",
+        _z_score,
+        source=_MONTAGUE,
+        aliases=("zmuv",),
+        title="(score - mean) / standard deviation of the list; mean 0, variance 1",
+    ),
+    Normalisation(
+        "robust",
+        _robust,
+        source="Jain, Nandakumar and Ross, Pattern Recognition 2005",
+        title="(score - median) / (1.4826 x median absolute deviation); outliers matter little",
+    ),
+    Normalisation(
+        "tanh",
+        _tanh,
+        source="Jain, Nandakumar and Ross, Pattern Recognition 2005",
+        title="(tanh(0.01 x z-score) + 1) / 2; between 0 and 1",
+    ),
+    Normalisation("l2", _l2, title="score / root of the sum of the squared scores of the list"),
+    Normalisation("rank", _rank, source=_RENDA, title="1 - (rank - 1) / length of the list"),
+    Normalisation(
+        "borda",
+        _unchanged,
+        _borda,
+        source=_RENDA,
+        title="1 - (rank - 1) / candidates; documents missing from a run share the rest",
     ),
 )
-"""The normalisations, by name."""
+"""Normalisations by formulas of papers and libraries; those of engines are in `engine_fusions`."""
 
 
 _ROWS_OF_BLOCK = (

@@ -16,9 +16,8 @@ from rankgate.core.errors import UsageError
 from rankgate.core.present.document_forms import render_text
 from rankgate.core.present.write_results import FORMS
 from rankgate.data.files.conversion import choose_format, write_run
-from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS
 from rankgate.measurement.fusion.fuse import FusionLearning, fuse
-from rankgate.measurement.fusion.trained_methods import METHODS
+from rankgate.measurement.fusion.trained_methods import METHODS, NORMALISATIONS
 
 
 def _numbers(_ctx: click.Context, _option: click.Parameter, weights_text: str | None) -> list[float] | None:

@@ -18,11 +18,11 @@ from rankgate.core.progress import progress, step
 from rankgate.data.collection import Collection
 from rankgate.data.formats.tables.memory_tables import run_of_table
 from rankgate.measurement.evaluation.evaluate import evaluate
-from rankgate.measurement.fusion.candidate_blocks import NORMALISATIONS, RankedRun
+from rankgate.measurement.fusion.candidate_blocks import RankedRun
 from rankgate.measurement.fusion.fusion import SOURCES, Fusion, Learned
 from rankgate.measurement.fusion.fusion_method import TrainingData
 from rankgate.measurement.fusion.run_fuser import FusedLists, Fuser, Learner, Setting, settings_of
-from rankgate.measurement.fusion.trained_methods import METHODS
+from rankgate.measurement.fusion.trained_methods import METHODS, NORMALISATIONS
 from rankgate.measurement.scoring.alignment.top_documents import read_named_runs
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""Fusion methods that learn the worth of ranks, and the catalogue of all fusion methods.
+"""Fusion methods that learn the worth of ranks, and the catalogues of methods and normalisations.
 
-The trained methods learn the worth of each run's ranks from judgments. The catalogue has every
-fusion method by name.
+The trained methods learn the worth of each run's ranks from judgments. The catalogues have every
+fusion method and every normalisation by name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rankgate.core.declare import Range, Registry
 from rankgate.measurement.fusion import untrained_methods
-from rankgate.measurement.fusion.candidate_blocks import Candidates
+from rankgate.measurement.fusion.candidate_blocks import PLAIN_NORMALISATIONS, Candidates, Normalisation
+from rankgate.measurement.fusion.engine_fusions import ENGINE_METHODS, ENGINE_NORMALISATIONS
 from rankgate.measurement.fusion.fusion_method import Hits, Method, TrainedValues, TrainingData
 
 _LILLIS = "Lillis et al., SIGIR 2010"
@@ -212,8 +213,12 @@ METHODS = Registry(
         *untrained_methods.RANK_METHODS,
         *untrained_methods.SCORE_METHODS,
         *untrained_methods.VOTE_METHODS,
+        *ENGINE_METHODS,
         *TRAINED_METHODS,
     ),
     group="rankgate.fusion",
 )
-"""The methods: by ranks, by scores, by votes, trained."""
+"""The methods: by ranks, by scores, by votes, of engines, trained."""
+
+NORMALISATIONS = Registry(Normalisation, "normalisation", (*PLAIN_NORMALISATIONS, *ENGINE_NORMALISATIONS))
+"""The normalisations, by name."""

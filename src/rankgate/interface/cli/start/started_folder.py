@@ -211,6 +211,9 @@ KINDS = {
                 "opensearch.toml": "a hybrid query of OpenSearch; name your index, fields and model",
                 "sweep-opensearch.toml": "its normalisations, combinations and weights; `rankgate sweep` "
                 "measures them",
+                "opensearch-words.toml": "its search by words alone",
+                "opensearch-vectors.toml": "its search by vectors alone",
+                "sweep-hybrid.toml": "66 variants from two lists of each query, and a check of the engine",
                 "elasticsearch.toml": "a linear retriever of Elasticsearch; name your index and fields",
                 "sweep-elasticsearch.toml": "its normalisations and weights",
                 "weaviate.toml": "a hybrid search of Weaviate over HTTP; name your collection",

@@ -307,7 +307,7 @@ def sweep_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
     """``rankgate sweep`` on an engine of the project, recorded."""
     options = [
         "--record",
-        *set_options(judgments=values["judgments"], rate=values["rate"]),
+        *set_options(judgments=values["judgments"], rate=values["rate"], search=values["search"]),
         *repeat_option("dial", values["dials"]),
         *repeat_option("metric", values["metrics"]),
     ]
@@ -321,6 +321,7 @@ SWEEP_JOB = JobKind(
         Parameter("judgments", "text", "judgments in the project", required=True),
         Parameter("dials", "texts", "parameters of the engine, as in k1=0.9,1.2", required=True),
         Parameter("rate", "float", "queries a second, at most; left out: no limit"),
+        Parameter("search", "choice", "grid, or race for fewer requests", choices=("grid", "race")),
         METRICS_PARAMETER,
     ),
     sweep_commands,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.present.number_formats import count_noun
 from rankgate.decisions.sweeps.project_sweep import project_plan, read_dials
+from rankgate.decisions.sweeps.request_count import count_requests
 from rankgate.decisions.sweeps.sweep_plan import read_plan
 from rankgate.decisions.sweeps.targets import EngineTarget
 from rankgate.store.material import project_engines
@@ -40,9 +41,6 @@ _MAX_POINTS = 200
 _MAX_REQUESTS = 50_000
 """The largest number of requests of such a sweep."""
 
-_TIMES = 2
-"""The number of times that each query is sent at each setting: measured, then timed in turn."""
-
 _VALUES_HELP = "Numbers or words, with commas between, such as 0.9, 1.2, 1.5."
 
 
@@ -63,6 +61,16 @@ _FIELDS = (
     Field("metric", "Metric that decides", most=200, options=web_request.list_watched_metrics),
     Field(
         "rate", "Queries a second, at most", "number", default="10", least=0.01, help="Left empty: no limit."
+    ),
+    Field(
+        "search",
+        "Which settings at which queries",
+        "choice",
+        default="grid",
+        choices=(
+            ("grid", "Every setting at every query"),
+            ("race", "Fewer in each round, judged by held-out queries"),
+        ),
     ),
     *step_fields(),
     Field("preview", kind="flag", help="Only state the cost."),
@@ -119,7 +127,7 @@ def start_sweep(request: WebRequest) -> Reply:
     if fields["second_dial"] or fields["second_values"]:
         texts.append(f"{fields['second_dial'] or ''}={fields['second_values'] or ''}")
     plan = _read_plan(request, texts)
-    requests = len(plan.points) * len(plan.target.query_ids or ()) * _TIMES
+    requests = count_requests(plan)
     if len(plan.points) > _MAX_POINTS or requests > _MAX_REQUESTS:
         problem = (
             f"{count_noun(len(plan.points), 'setting')} and {count_noun(requests, 'request')} are too many; "
@@ -129,7 +137,7 @@ def start_sweep(request: WebRequest) -> Reply:
     if fields["preview"]:
         return PageReply("cost.html", _state_cost(request, plan, requests))
     metrics = [fields["metric"]] if fields["metric"] else None
-    values = {name: fields[name] for name in ("engine", "judgments", "rate")}
+    values = {name: fields[name] for name in ("engine", "judgments", "rate", "search")}
     return start_job(request, "sweep", "sweep", values | {"dials": texts, "metrics": metrics})
 
 
@@ -145,6 +153,7 @@ def _read_plan(request: WebRequest, texts: list[str]) -> Plan:
             [fields["metric"]] if fields["metric"] else (),
             rate=fields["rate"],
             access=request.config.engines,
+            search=fields["search"],
         )
         return read_plan(plan)
     except (InputError, UsageError) as error:
@@ -167,9 +176,12 @@ def _state_cost(request: WebRequest, plan: Plan, requests: int) -> PageRow:
     concurrency, rate = configuration.pace.concurrency, request.values["rate"]
     seconds = max(requests * answer.seconds / concurrency, requests / rate if rate else 0.0)
     points, queries = len(plan.points), len(target.queries)
+    reason = "in rounds that fewer settings reach, some queries judging the choice alone"
+    if plan.settings.search == "grid":
+        reason = "as each query is sent twice at each setting"
     size = (
         f"{count_noun(points, 'setting')}, the present one among them, and {count_noun(queries, 'query')}: "
-        f"{count_noun(requests, 'request')} to the engine, as each query is sent twice at each setting."
+        f"{count_noun(requests, 'request')} to the engine, {reason}."
     )
     sentences = [
         size,
