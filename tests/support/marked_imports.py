@@ -26,7 +26,7 @@ class MarkedLoader(SourceFileLoader):
         raise NotImplementedError
 
     def source_to_code(self, data: Any, path: Any, *, _optimize: int = -1) -> Any:  # type: ignore[override]
-        tree = ast.fix_missing_locations(self.mark(ast.parse(data, path)))
+        tree = self.mark(ast.parse(data, path))
         return compile(tree, path, "exec", dont_inherit=True, optimize=_optimize)
 
     def get_data(self, path: str) -> bytes:
