@@ -71,9 +71,9 @@ def test_sums_of_parts_are_the_sums_of_all():
     parts = GroupSums.from_queries(ids[:400], values[:400]) + GroupSums.from_queries(ids[400:], values[400:])
     assert (parts.queries, parts.total) == (all_sums.queries, 998)
     np.testing.assert_allclose(parts.sums, all_sums.sums, rtol=1e-14)
-    values = encode(all_sums)
-    assert encode(GroupSums.from_packed(all_sums.packed())) == values
-    assert GroupSums(**decode(GroupSums, values)).sums.tolist() == all_sums.sums.tolist()
+    stored = encode(all_sums)
+    assert encode(GroupSums.from_packed(all_sums.packed())) == stored
+    assert GroupSums(**decode(GroupSums, stored)).sums.tolist() == all_sums.sums.tolist()
     assert len(all_sums.values()) == GROUPS == len(np.flatnonzero(all_sums.n))
     assert np.mean([*all_sums.values().values()]) == pytest.approx(np.nanmean(values), rel=1e-13)
 

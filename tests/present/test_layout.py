@@ -261,5 +261,5 @@ def test_facts_of_records_stand_between_those_of_their_owner():
 
 
 def test_json_has_no_part_that_a_kind_does_not_have():
-    with pytest.raises(TypeError, match="no part 'lists'"):
+    with pytest.raises(TypeError, match="Trial has no part 'lists'"):
         trial().to_dict(lists=True)

@@ -132,7 +132,44 @@ class ReportOptions:
     add: tuple[str, ...] = ()
 
 
-class Result(ByContent):
+class Coded:
+    """A value with a JSON form, as its class declares it for `rankgate.core.present.codec`."""
+
+    PARTS: ClassVar[Mapping[str, tuple[str, bool]]] = {}
+
+    def to_dict(self, **parts: bool) -> dict[str, Any]:
+        """Plain values for JSON: undefined numbers are None, numbers keep full precision.
+
+        Args:
+            parts: the parts that a large result can have or leave out, such as ``per_query=False``.
+
+        Raises:
+            TypeError: it has no such part.
+        """
+        from rankgate.core.present.codec import encode_fields
+
+        if unknown := parts.keys() - {option for option, _ in self.PARTS.values()}:
+            raise TypeError(f"{type(self).__name__} has no part {min(unknown)!r}.")
+        return {**self.head(), **encode_fields(self, parts)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The result that ``to_dict`` was called on.
+
+        Raises:
+            KeyError, TypeError, ValueError: values that ``to_dict`` does not write.
+        """
+        from rankgate.core.present.codec import decode
+
+        return cls(**decode(cls, values))
+
+    @classmethod
+    def head(cls) -> dict[str, Any]:
+        """The first keys of its JSON."""
+        return {}
+
+
+class Result(Coded, ByContent):
     """The base of all results; see the module."""
 
     kind: ClassVar[str]
@@ -146,7 +183,6 @@ class Result(ByContent):
     report_from: ClassVar[str] = ""
     charts: ClassVar[Mapping[str, Any]] = {}
     SCHEMAS: ClassVar[Mapping[str, Columns]] = {}
-    PARTS: ClassVar[Mapping[str, tuple[str, bool]]] = {}
     main_table: ClassVar[str] = ""
     csv_table: ClassVar[str | None] = ""
     csv_columns: ClassVar[Mapping[str, str]] = {}
@@ -164,32 +200,6 @@ class Result(ByContent):
                 holder = attrgetter(owner)(self) if owner else self
                 notices += () if holder is None else getattr(holder, name)
         return tuple(notices)
-
-    def to_dict(self, **parts: bool) -> dict[str, Any]:
-        """Plain values for JSON: undefined numbers are None, numbers keep full precision.
-
-        Args:
-            parts: the parts that a large result can have or leave out, such as ``per_query=False``.
-
-        Raises:
-            TypeError: it has no such part.
-        """
-        from rankgate.core.present.codec import encode_fields
-
-        if unknown := parts.keys() - {option for option, _ in self.PARTS.values()}:
-            raise TypeError(f"a result of kind {self.kind} has no part {min(unknown)!r}.")
-        return {**self.head(), **encode_fields(self, parts)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The result that ``to_dict`` was called on.
-
-        Raises:
-            KeyError, TypeError, ValueError: values that ``to_dict`` does not write.
-        """
-        from rankgate.core.present.codec import decode
-
-        return cls(**decode(cls, values))
 
     @classmethod
     def head(cls) -> dict[str, Any]:

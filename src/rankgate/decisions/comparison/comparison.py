@@ -15,7 +15,7 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, Result
+from rankgate.core.present.base_result import Coded, Notice, Result
 from rankgate.data.run_scores import GroupSums  # noqa: TC001 - read by its type
 from rankgate.decisions.comparison.comparison_columns import (
     ANOVA,
@@ -82,7 +82,7 @@ class Identity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(Coded):
     """Differences between a baseline and a candidate, with their tests.
 
     Attributes:
