@@ -142,6 +142,7 @@ def _axis(column: str, metric: str) -> Any:
 def _pareto_panels(result: Tradeoff) -> tuple[Panel, ...]:
     """The first metric against the second, a point per system; the front is blue."""
     front = highlight("datum.front")
+    first, second = list(result.higher)[:2]
     return (
         Panel(
             lambda result: result.table.sort("front", descending=True, maintain_order=True),
@@ -151,7 +152,7 @@ def _pareto_panels(result: Tradeoff) -> tuple[Panel, ...]:
                 Mark("point", "y", style={"size": 80, "opacity": 0.9}, colour=front),
                 PointNames(lambda row: row["system"], outside=120, all_named=True, colour=front),
             ),
-            ("system", pl.col(result.first).alias("x"), pl.col(result.second).alias("y"), "front"),
+            ("system", pl.col(first).alias("x"), pl.col(second).alias("y"), "front"),
             short=("system",),
             width=400,
             height=max(400, 9 * len(result)),
