@@ -71,7 +71,8 @@ def heat_map(rows: Rows, heat: HeatMap) -> Any:
     if not heat.across:
         shade = alt.condition("datum.deep", alt.value(ON_DEEP), alt.value(ON_PALE))
         layers.append(base.mark_text(fontSize=11).encode(text="words:N", color=shade))
-    return alt.layer(*layers).properties(
+    chart = alt.layer(*layers) if layers[1:] else layers[0]
+    return chart.properties(
         width=width * len(columns), height=height * len(row_names), **panel_title(heat.title)
     )
 
