@@ -222,7 +222,7 @@ class Comparisons(Result):
         "deltas": "rankgate.decisions.comparison.query_charts:DELTAS",
         "scatter": "rankgate.decisions.comparison.query_charts:SCATTER",
         "forest": "rankgate.decisions.comparison.system_charts:FOREST",
-        "heat": "rankgate.decisions.comparison.system_charts:draw_system_heat",
+        "heat": "rankgate.decisions.comparison.system_charts:SYSTEM_HEAT",
         "power": "rankgate.decisions.comparison.system_charts:POWER",
         "judged": "rankgate.decisions.comparison.system_charts:JUDGED_CHART",
         "grades": "rankgate.decisions.comparison.system_charts:GRADES_CHART",

@@ -75,7 +75,7 @@ def _delta_panel(result: Comparison, metric: str) -> Panel:
         "scale": {"domain": [-0.5, count - 0.5], "nice": False},
         "axis": {"labels": False, "ticks": False, "grid": False},
     }
-    spans = {"x": position, "x2": {"field": "right"}, "y2": {"datum": 0}}
+    spans: dict[str, dict[str, Any]] = {"x": position, "x2": {"field": "right"}, "y2": {"datum": 0}}
     return Panel(
         lambda _: rows,
         Axis("shown", scale="names") if is_named else Axis("place"),

@@ -17,13 +17,12 @@ from rankgate.core.present.layout import fill
 from rankgate.core.present.number_formats import count_queries, format_correction, format_signed
 from rankgate.decisions.comparison.comparison_power import power_curves
 from rankgate.decisions.comparison.comparison_tables import grades_by_rank
-from rankgate.measurement.evaluation.value_charts import heat_map
+from rankgate.measurement.evaluation.value_charts import HEAT, HeatValues
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rankgate.core.present.charts.chart_views import Rows
-    from rankgate.core.present.charts.picture import Picture
     from rankgate.decisions.comparison.comparison import Comparisons
     from rankgate.decisions.comparison.comparison_power import PowerCurves
     from rankgate.decisions.comparison.comparison_tables import GradesByRank
@@ -96,13 +95,9 @@ FOREST = ChartView(
 )
 
 
-def draw_system_heat(results: Comparisons) -> Picture:
-    """A panel for each metric, the baseline and every candidate in their order of means.
-
-    Raises:
-        UsageError: values of single queries were not kept.
-    """
-    first_comparison = results.comparisons[0]
+def _query_values(results: Comparisons) -> HeatValues:
+    """The values of the baseline and every candidate by query."""
+    first_comparison = results.only
     values: dict[str, dict[str, dict[str, float]]] = {metric: {} for metric in first_comparison.names}
     for comparison in results.comparisons:
         names = comparison.baseline.name, comparison.candidate.name
@@ -110,8 +105,11 @@ def draw_system_heat(results: Comparisons) -> Picture:
         for metric, query, *pair in comparison.queries.select(columns).iter_rows():
             for name, value in zip(names, pair, strict=True):
                 values[metric].setdefault(name, {})[query] = value
-    counts = {row["n"] for row in first_comparison.metrics.iter_rows(named=True)}
-    return heat_map(values, first_comparison.lower, count_queries(*counts), first_comparison.convention)
+    query_count = count_queries(*first_comparison.metrics["n"])
+    return HeatValues(values, first_comparison.lower, query_count, first_comparison.convention)
+
+
+SYSTEM_HEAT = HEAT._replace(of=_query_values)
 
 
 def _power_points(result: PowerCurves) -> pl.DataFrame:

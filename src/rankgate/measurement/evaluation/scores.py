@@ -113,7 +113,7 @@ class Scores(Result):
     )
     charts: ClassVar[Mapping[str, str]] = {
         "distributions": "rankgate.measurement.evaluation.value_charts:DISTRIBUTIONS",
-        "heat": f"{_CHARTS}.value_charts:draw_query_heat",
+        "heat": f"{_CHARTS}.value_charts:HEAT",
         "cutoffs": f"{_CHARTS}.mean_charts:CUTOFFS",
         "precision-recall": f"{_CHARTS}.mean_charts:PRECISION_RECALL",
         "scorecard": "rankgate.measurement.evaluation.tradeoff_charts:SCORECARD",

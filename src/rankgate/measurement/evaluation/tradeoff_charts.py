@@ -139,19 +139,26 @@ def _axis(column: str, metric: str) -> Any:
     return axis
 
 
+def _front_first(rows: Rows, _result: object) -> Rows:
+    return sorted(rows, key=lambda row: not row["front"])
+
+
 def _pareto_panels(result: Tradeoff) -> tuple[Panel, ...]:
     """The first metric against the second, a point per system; the front is blue."""
     front = highlight("datum.front")
+    first, second = list(result.higher)[:2]
     return (
         Panel(
-            lambda result: result.table.sort("front", descending=True, maintain_order=True),
+            "table",
             _axis("x", "{first}"),
             _axis("y", "{second}"),
             (
                 Mark("point", "y", style={"size": 80, "opacity": 0.9}, colour=front),
-                PointNames(lambda row: row["system"], outside=120, all_named=True, colour=front),
+                PointNames(
+                    lambda row: row["system"], outside=120, all_named=True, colour=front, rows=_front_first
+                ),
             ),
-            ("system", pl.col(result.first).alias("x"), pl.col(result.second).alias("y"), "front"),
+            ("system", pl.col(first).alias("x"), pl.col(second).alias("y"), "front"),
             short=("system",),
             width=400,
             height=max(400, 9 * len(result)),

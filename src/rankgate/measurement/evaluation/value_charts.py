@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from rankgate.core.errors import UsageError
-from rankgate.core.present.charts.chart_layers import fine_heat_map
-from rankgate.core.present.charts.chart_parts import concat_panels, panel_title
-from rankgate.core.present.charts.chart_style import BLUE, INK, RED, SHARES, shorten_names
-from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
-from rankgate.core.present.charts.picture import Picture
-from rankgate.core.present.document_model import Grid, make_printable, shorten_name
-from rankgate.core.present.layout import fill
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.charts.chart_style import BLUE, INK, RED, shorten_names
+from rankgate.core.present.charts.chart_views import Axis, ChartView, HeatMap, Mark, Panel
+from rankgate.core.present.document_model import Grid, make_printable
+from rankgate.core.present.layout import Sentence, fill
 from rankgate.core.present.number_formats import count_noun, finite_or_none, format_decimal
 from rankgate.core.present.text_tables import fit_table, table_width, wrap_line
 from rankgate.measurement.evaluation.mean_charts import query_count
@@ -182,65 +180,100 @@ def _histogram(values: list[float], ends: tuple[float, float], width: int) -> li
     ]
 
 
-Values = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""Values by metric, system and query."""
-
 _MOST_QUERIES = 680  # queries to draw, one point wide each
 _NAME_LENGTH = 18  # letters in a query's name
 _TEXT_ROWS = 20  # queries in the text
 
 
-def draw_query_heat(result: Scores) -> Picture:
-    """A panel for each metric: the hardest query first, the best system on top.
+@dataclass(frozen=True)
+class HeatValues:
+    """The values of a heat map.
 
-    Raises:
-        UsageError: no query has a value.
-    """
-    return heat_map(_values(result), result.lower, query_count(result), result.convention)
-
-
-def heat_map(values: Values, lower: Collection[str], query_count: str, convention: JsonObject) -> Picture:
-    """A panel for each metric of values by metric, system and query.
-
-    Args:
-        values: the values.
+    Attributes:
+        values: by metric, system and query.
         lower: the metrics that are better when lower.
-        query_count: the number of queries, as text.
+        n: the number of queries, as text.
         convention: the name and hash of the convention.
-
-    Raises:
-        UsageError: no query has a value.
     """
-    rows = [row for metric in values for row in _sorted_cells(values[metric], metric, lower)]
-    if not rows:
-        raise UsageError("no query has a value to draw.", code="nothing-to-draw")
-    parts = {metric: [row for row in rows if row["metric"] == metric] for metric in values}
-    panels = [_heat_panel(metric_rows, metric) for metric, metric_rows in parts.items() if metric_rows]
-    systems = list(dict.fromkeys(row["row"] for row in rows))
-    longest = max(len({row["column"] for row in metric_rows}) for metric_rows in parts.values())
-    systems_text = f"{len(systems)} systems" if systems[1:] else shorten_name(systems[0])
-    return Picture(
-        "heat",
-        f"Values of {systems_text} by query",
-        "A column for each query, the lowest mean of all systems on the left; a row for each system, the "
-        "best mean on top. Empty: no value."
-        + (f" {_MOST_QUERIES} of the queries are drawn." if longest > _MOST_QUERIES else ""),
-        query_count,
-        convention,
-        tuple(rows),
-        concat_panels(panels, 1),
-        fluid=False,
-    )
+
+    values: Mapping[str, Mapping[str, Mapping[str, float]]]
+    lower: Collection[str]
+    n: str
+    convention: JsonObject
+
+    @cached_property
+    def cells(self) -> Mapping[str, Sequence[_HeatCell]]:
+        """The cells of each metric in the order of the picture."""
+        return {metric: _sorted_cells(self.values[metric], metric, self.lower) for metric in self.values}
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems with values."""
+        return list(dict.fromkeys(cell["row"] for cells in self.cells.values() for cell in cells))
+
+    @property
+    def is_thinned(self) -> bool:
+        """True if not all queries are drawn."""
+        counts = (len({cell["column"] for cell in cells}) for cells in self.cells.values())
+        return any(count > _MOST_QUERIES for count in counts)
+
+    def panel(self, metric: str) -> HeatMap:
+        """The hardest query first, the best system on top."""
+        cells = self.cells[metric]
+        values = [cell["value"] for cell in cells if cell["value"] is not None]
+        low, high = min(0.0, *values, 0.0), max(values, default=1.0)
+        queries = count_noun(len({cell["column"] for cell in cells}), "query")
+        return HeatMap(
+            lambda _: cells,
+            domain=(low, 1.0 if 0 < high <= 1 else high or 1.0),  # shares end at 1
+            title=metric,
+            across=f"{queries}, the hardest first",
+            drawn=_thin_columns,
+        )
 
 
-def _values(result: Scores) -> Values:
-    return {
+def _thin_columns(rows: Rows) -> Rows:
+    """The cells of as many queries as can be drawn, evenly over their order, with short names."""
+    queries = list(dict.fromkeys(row["column"] for row in rows))
+    last = len(queries) - 1
+    if last >= _MOST_QUERIES:
+        queries = [queries[i * last // (_MOST_QUERIES - 1)] for i in range(_MOST_QUERIES)]
+    labels = dict(zip(queries, shorten_names(queries, _NAME_LENGTH), strict=True))
+    return [{**row, "column": labels[row["column"]]} for row in rows if row["column"] in labels]
+
+
+def _score_values(result: Scores) -> HeatValues:
+    values = {
         metric: {
             run.run: {query: value for query, value in run.per_query(metric).items() if value is not None}
             for run in result.runs
         }
         for metric in result.metrics
     }
+    return HeatValues(values, result.lower, query_count(result), result.convention)
+
+
+HEAT = ChartView(
+    lambda result: fill(
+        "Values of {systems:n system} by query"
+        if len(result.systems) > 1
+        else "Values of {systems:short} by query",
+        result,
+    ),
+    (
+        Sentence(
+            "A column for each query, the lowest mean of all systems on the left; a row for each system, the "
+            "best mean on top. Empty: no value."
+        ),
+        Sentence(f"{_MOST_QUERIES} of the queries are drawn.", "is_thinned"),
+    ),
+    "{n}",
+    lambda result: [result.panel(metric) for metric in result.values],
+    empty="no query has a value to draw.",
+    across=1,
+    fluid=False,
+    of=_score_values,
+)
 
 
 def _sorted_cells(
@@ -265,35 +298,14 @@ def _sorted_cells(
     ]
 
 
-def _heat_panel(rows: list[_HeatCell], metric: str) -> Any:
-    queries = list(dict.fromkeys(row["column"] for row in rows))
-    last = len(queries) - 1
-    drawn_queries = (
-        queries
-        if last < _MOST_QUERIES
-        else [queries[i * last // (_MOST_QUERIES - 1)] for i in range(_MOST_QUERIES)]
-    )
-    labels = dict(zip(drawn_queries, shorten_names(drawn_queries, _NAME_LENGTH), strict=True))
-    cells = [{**row, "column": labels[row["column"]]} for row in rows if row["column"] in labels]
-    values = [row["value"] for row in rows if row["value"] is not None]
-    low, high = min(0.0, *values), max(values)
-    domain = (low, 1.0 if 0 < high <= 1 else high or 1.0)  # shares end at 1
-    chart = fine_heat_map(
-        cells, domain, SHARES, across=f"{count_noun(len(queries), 'query')}, the hardest first"
-    )
-    return chart.properties(**panel_title(metric))
-
-
 def text_query_heat(result: Scores, width: int) -> str:
     """The queries on which systems differ most, with each system's value."""
-    values = _values(result)
-    parts = [
-        _text(_sorted_cells(values[metric], metric, result.lower), metric, width) for metric in result.metrics
-    ]
+    values = _score_values(result)
+    parts = [_text(values.cells[metric], metric, width) for metric in result.metrics]
     return "\n".join(parts)
 
 
-def _text(rows: list[_HeatCell], metric: str, width: int) -> str:
+def _text(rows: Sequence[_HeatCell], metric: str, width: int) -> str:
     systems = list(dict.fromkeys(row["row"] for row in rows))
     values: dict[str, dict[str, float]] = {}
     for row in rows:

@@ -1,6 +1,6 @@
 """Heat maps, and names next to points without overlap.
 
-Heat maps have cells with their numbers, or coloured cells without numbers where there are many.
+Heat maps have cells with their numbers, or fine cells without numbers where there are many.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from rankgate.core.present.charts.chart_parts import inline_data, load_altair
+from rankgate.core.present.charts.chart_parts import inline_data, load_altair, panel_title
 from rankgate.core.present.charts.chart_style import ON_DEEP, ON_PALE, separate_positions
 
 if TYPE_CHECKING:
     from rankgate.core.present.charts.chart_parts import Rows
+    from rankgate.core.present.charts.chart_views import HeatMap
     from rankgate.core.value_types import JsonObject
 
 
@@ -22,98 +23,66 @@ _MIN_READABLE = 9  # points of a row or column with a readable name
 _DARK_LUMINANCE = 0.179  # the luminance below which white is easier to read than black
 
 
-def heat_map(rows: Rows, domain: tuple[float, float], shades: Sequence[str], *, form: str = "") -> Any:
+def heat_map(rows: Rows, heat: HeatMap) -> Any:
     """Cells of ``row``, ``column`` and ``value``; without a value a cell stays empty.
 
-    Args:
-        rows: the cells.
-        domain: the values of the first colour and the last.
-        shades: the colours; with three the middle one is of the domain's middle.
-        form: ``%`` for shares, or a format such as ``.4f``; else two decimals.
+    Fine columns are as narrow as possible, a whole number of points wide. Names that would be too small to
+    read are left out.
     """
     alt = load_altair()
-    column_names = list(dict.fromkeys(row["column"] for row in rows))
-    row_names = list(dict.fromkeys(row["row"] for row in rows))
+    columns, row_names = (list(dict.fromkeys(row[name] for row in rows)) for name in ("column", "row"))
+    width, height = _CELL, _ROW
+    axis: dict[str, Any] = {"domain": False, "ticks": False, "grid": False}
+    angle = 0 if _fits_above_cells(columns) else -40
+    x_axis = {**axis, "orient": "top", "labelPadding": 6, "labelLimit": 160, "labelAngle": angle}
+    y_axis = {**axis, "labelPadding": 6, "labelLimit": 420}
+    legend: JsonObject | None = None
+    padding: JsonObject = {}
+    if heat.across:
+        width = max(1, min(_WIDE, _WIDEST // len(columns)))
+        height = max(_LOW, min(_HIGH, _WIDEST // len(row_names)))
+        x_axis = {**axis, "labels": width >= _MIN_READABLE, "labelAngle": -90, "labelFontSize": 9}
+        y_axis = {**axis, "labels": height >= _MIN_READABLE, "labelFontSize": min(11, height)}
+        length = min(120, 22 + height * len(row_names))
+        legend, padding = {"title": None, "orient": "right", "gradientLength": length}, {"padding": 0}
+    low, high = heat.domain
+    stops = [low, (low + high) / 2, high] if len(heat.shades) > 2 else [low, high]
+    shades = {"domain": stops, "range": list(heat.shades), "clamp": True, "interpolate": "rgb"}
     cell_rows = [
-        {**row, "words": _format_cell(row["value"], form), "deep": needs_white(row["value"], domain, shades)}
+        {
+            **row,
+            "words": _format_cell(row["value"], heat.form),
+            "deep": needs_white(row["value"], heat.domain, heat.shades),
+        }
         for row in rows
         if row["value"] is not None
     ]
-    axis = {"title": None, "domain": False, "ticks": False, "grid": False, "labelPadding": 6}
     base = alt.Chart(inline_data(cell_rows)).encode(
-        x=alt.X(
-            "column:N",
-            sort=column_names,
-            scale=alt.Scale(domain=column_names),
-            axis=alt.Axis(
-                **axis, orient="top", labelAngle=0 if _fits_above_cells(column_names) else -40, labelLimit=160
-            ),
-        ),
-        y=alt.Y(
-            "row:N", sort=row_names, scale=alt.Scale(domain=row_names), axis=alt.Axis(**axis, labelLimit=420)
-        ),
+        x=_names_channel("column", columns, heat.across, x_axis, padding),
+        y=_names_channel("row", row_names, "", y_axis, padding),
     )
-    stops = [domain[0], sum(domain) / 2, domain[1]] if len(shades) > 2 else list(domain)
-    scale = alt.Scale(domain=stops, range=list(shades), clamp=True, interpolate="rgb")
-    cells = base.mark_rect(stroke="#7d8590", strokeWidth=0.5).encode(
-        color=alt.Color("value:Q", scale=scale, legend=None), tooltip=["row:N", "column:N", "value:Q"]
-    )
-    labels = base.mark_text(fontSize=11).encode(
-        text="words:N", color=alt.condition("datum.deep", alt.value(ON_DEEP), alt.value(ON_PALE))
-    )
-    return alt.layer(cells, labels).properties(width=_CELL * len(column_names), height=_ROW * len(row_names))
-
-
-def fine_heat_map(rows: Rows, domain: tuple[float, float], shades: Sequence[str], *, across: str) -> Any:
-    """Coloured cells of ``row``, ``column`` and ``value`` without numbers; empty without a value.
-
-    Columns are as narrow as possible, a whole number of points wide. Names that would be too small
-    to read are left out.
-
-    Args:
-        rows: the cells.
-        domain: the values of the first colour and the last.
-        shades: the colours.
-        across: the label of the columns.
-    """
-    alt = load_altair()
-    columns = list(dict.fromkeys(row["column"] for row in rows))
-    row_names = list(dict.fromkeys(row["row"] for row in rows))
-    cell_width = max(1, min(_WIDE, _WIDEST // len(columns)))
-    cell_height = max(_LOW, min(_HIGH, _WIDEST // len(row_names)))
-    axis = {"domain": False, "ticks": False, "grid": False}
-    scale = alt.Scale(domain=list(domain), range=list(shades), clamp=True, interpolate="rgb")
-    return (
-        alt.Chart(inline_data([dict(row) for row in rows if row["value"] is not None]))
-        .mark_rect()
-        .encode(
-            x=alt.X(
-                "column:N",
-                sort=columns,
-                title=across,
-                scale=alt.Scale(domain=columns, padding=0),
-                axis=alt.Axis(**axis, labels=cell_width >= _MIN_READABLE, labelAngle=-90, labelFontSize=9),
-            ),
-            y=alt.Y(
-                "row:N",
-                sort=row_names,
-                title=None,
-                scale=alt.Scale(domain=row_names, padding=0),
-                axis=alt.Axis(
-                    **axis, labels=cell_height >= _MIN_READABLE, labelFontSize=min(11, cell_height)
-                ),
-            ),
-            color=alt.Color(
-                "value:Q",
-                scale=scale,
-                legend=alt.Legend(
-                    title=None, orient="right", gradientLength=min(120, 22 + cell_height * len(row_names))
-                ),
-            ),
+    outline = {} if heat.across else {"stroke": "#7d8590", "strokeWidth": 0.5}
+    layers = [
+        base.mark_rect(**outline).encode(
+            color={"field": "value", "type": "quantitative", "scale": shades, "legend": legend},
             tooltip=["row:N", "column:N", "value:Q"],
         )
-        .properties(width=cell_width * len(columns), height=cell_height * len(row_names))
+    ]
+    if not heat.across:
+        shade = alt.condition("datum.deep", alt.value(ON_DEEP), alt.value(ON_PALE))
+        layers.append(base.mark_text(fontSize=11).encode(text="words:N", color=shade))
+    chart = alt.layer(*layers) if layers[1:] else layers[0]
+    return chart.properties(
+        width=width * len(columns), height=height * len(row_names), **panel_title(heat.title)
     )
+
+
+def _names_channel(
+    field: str, names: Sequence[str], title: str, axis: JsonObject, padding: JsonObject
+) -> JsonObject:
+    scale = {"domain": list(names), **padding}
+    channel = {"field": field, "type": "nominal", "sort": list(names), "title": title or None}
+    return {**channel, "scale": scale, "axis": axis}
 
 
 def _format_cell(value: float, form: str) -> str:

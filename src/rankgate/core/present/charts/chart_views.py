@@ -181,7 +181,7 @@ class Panel(NamedTuple):
 
 
 class HeatMap(NamedTuple):
-    """Cells with numbers.
+    """Cells with numbers, or fine cells without.
 
     Attributes:
         source: as `Panel` takes it, with ``row``, ``column`` and ``value``.
@@ -190,6 +190,9 @@ class HeatMap(NamedTuple):
         shades: the colours.
         form: ``%`` for shares, or a format such as ``.4f``; else two decimals.
         longest: the largest number of letters in names of rows and columns; 0 for any.
+        title: its title, where it is one of several.
+        across: the label of fine columns; empty for cells with numbers.
+        drawn: a function from the rows to those that are drawn; all by default.
     """
 
     source: str | Callable[[Any], Any]
@@ -198,6 +201,9 @@ class HeatMap(NamedTuple):
     shades: Sequence[str] = SHARES
     form: str = ""
     longest: int = 0
+    title: str = ""
+    across: str = ""
+    drawn: Callable[[Rows], Rows] = tuple
 
     @property
     def has_legend(self) -> bool:

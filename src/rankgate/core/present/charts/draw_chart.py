@@ -113,9 +113,7 @@ def draw_chart(view: ChartView, kind: str, result: Any, **options: object) -> Pi
     drawn_panels = [drawing() for drawing in drawings]
     is_single = len(drawn_panels) == 1 and not getattr(panels[0], "title", "")
     chart = drawn_panels[0] if is_single else concat_panels(drawn_panels, view.across)
-    if len(drawn_panels) > 1 and all(
-        getattr(panel, "series", "") and panel.names == "legend" for panel in panels
-    ):
+    if len(drawn_panels) > 1 and all(panel.has_legend for panel in panels):
         chart = chart.resolve_scale(color="shared")
     return Picture(
         kind,
@@ -190,7 +188,7 @@ def _without_options(result: object) -> object:
 
 def _draw(panel: Panel | HeatMap, rows: list[Row], all_rows: list[Row], result: object) -> Any:
     if isinstance(panel, HeatMap):
-        return heat_map(rows, panel.domain, panel.shades, form=panel.form)
+        return heat_map(panel.drawn(rows), panel)
     return _PanelDrawing(panel, rows, all_rows, result).chart()
 
 
