@@ -8,7 +8,6 @@ one for the predictor, and withholds the figures, so that the queries can judge 
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice
-from rankgate.decisions.gating.bounds import decide_statuses
 from rankgate.decisions.gating.charged_tests import missing_account
-from rankgate.decisions.gating.rule import Terms
 from rankgate.decisions.gating.saved.holdout_account import (
     HoldoutBudget,
     find_account,
@@ -29,6 +26,7 @@ from rankgate.decisions.gating.saved.holdout_account import (
 from rankgate.decisions.sweeps.choice import MeanInterval  # noqa: TC001 - the codec reads it
 from rankgate.decisions.sweeps.point_measurer import align_values, mean_value
 from rankgate.decisions.sweeps.query_predictor import Prediction, fit_prediction, query_features
+from rankgate.decisions.sweeps.swept_budget import charge_gain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
     from rankgate.decisions.sweeps.point_measurer import MeasuredPoint, PointMeasurer, ValueTable
     from rankgate.decisions.sweeps.query_split import Split
     from rankgate.decisions.sweeps.sweep_plan import Plan
-
-_ACCOUNT_POWER = 0.8
 
 
 @dataclass(frozen=True)
@@ -179,13 +175,8 @@ class HeldOutJudge:
             return replace(figures, budget=budget)
         runs = (plan.target.data_hash, baseline.key, candidate.key, what)
         parts = (plan.scorer.qrels.sha256, label, *runs, *sorted(table.query_ids))
-        test = blake2b("\x00".join(parts).encode(), digest_size=16).hexdigest()
-        charge = account.charge(test, keys, 1.0, _ACCOUNT_POWER, f"{label} ", gains)
-        if charge.id is None:
-            return HeldOutGain(None, None, charge.budget)
-        status = decide_statuses(gains[:, None], np.zeros(1), Terms(charge.level))
-        account.settle(charge, passed=bool(status[0] == "pass"))
-        return HeldOutGain(None, bool(status[0] == "pass"), charge.budget)
+        budget, passes = charge_gain(account, parts, keys, label, gains)
+        return HeldOutGain(None, passes, budget)
 
 
 def show_training(plan: Plan, held_out: HeldOut) -> tuple[HoldoutBudget, Notice]:
