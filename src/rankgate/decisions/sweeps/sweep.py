@@ -447,13 +447,13 @@ def _interval_text(gain: MeanInterval) -> str:
     return f"{gain.mean:z.3f} [{gain.low:z.3f}, {gain.high:z.3f}]"
 
 
-def _answer(gain: HeldOutGain, what: str) -> str:
+def _answer(gain: HeldOutGain, claim: str) -> str:
     """The gain on held-out queries, or the answer of an account that withholds it."""
     if gain.gain is not None:
         return _interval_text(gain.gain)
     if gain.is_shown is None:
         return "nothing is decided"
-    return f"it is {what}" if gain.is_shown else f"it is not shown that it is {what}"
+    return f"it is {claim}" if gain.is_shown else f"it is not shown that it is {claim}"
 
 
 def _row(point: SweepPoint, result: Sweep) -> dict[str, Json]:
@@ -498,13 +498,13 @@ def _cautions(result: Sweep) -> list[Notice]:
     shares = result.unjudged_shares
     if max(shares, default=0.0) >= _MANY_UNJUDGED:
         points = {"the baseline": result.baseline, "the chosen point": result.chosen}
-        named = " and ".join(
+        named_shares = " and ".join(
             f"{point.unjudged:.1%} at {name}"
             for name, point in points.items()
             if point and point.unjudged is not None
         )
         text = (
-            f"unjudged among the first documents, which count as not relevant: {named}, {min(shares):.1%} to "
+            f"unjudged among the first documents, which count as not relevant: {named_shares}, {min(shares):.1%} to "
             f"{max(shares):.1%} over all points; rankgate holes says what they could change"
         )
         notices.append(Notice("unjudged-points", text))
