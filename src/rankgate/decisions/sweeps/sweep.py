@@ -504,8 +504,9 @@ def _cautions(result: Sweep) -> list[Notice]:
             if point and point.unjudged is not None
         )
         text = (
-            f"unjudged among the first documents, which count as not relevant: {named_shares}, "
-            f"{min(shares):.1%} to {max(shares):.1%} over all points; rankgate holes says what they could change"
+            "unjudged among the first documents, which count as not relevant: "
+            f"{named_shares}, {min(shares):.1%} to {max(shares):.1%} over all points; rankgate holes says "
+            "what they could change"
         )
         notices.append(Notice("unjudged-points", text))
     if result.baseline.state != "ok":
