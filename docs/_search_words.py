@@ -34,6 +34,7 @@ SEARCH_WORDS = {
     "gate": ("gates", "policy", "quality gates", "regression tests", "non-inferiority"),
     "guides/model-judge": ("LLM as a judge", "LLM judges"),
     "history": ("history", "change points", "regressions"),
+    "hybrid": ("hybrid search weights", "hybrid search optimizer", "keyword and vector weights"),
     "installation": ("pip install", "extras", "installation"),
     "interleaving": ("interleaving", "team draft"),
     "judgments": ("qrels", "relevance judgments", "pooling"),

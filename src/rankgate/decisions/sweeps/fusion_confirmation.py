@@ -59,38 +59,38 @@ class Confirmation:
 
 
 def confirm_fusion(
-    measuring: PointMeasurer, chosen: MeasuredPoint, query_ids: Sequence[str] | None
+    measuring: PointMeasurer, chosen_point: MeasuredPoint, query_ids: Sequence[str] | None
 ) -> Confirmation | None:
     """Ask the engine of a fusion at the chosen point; None if there is none."""
     plan, target = measuring.plan, measuring.plan.target
-    if not isinstance(target, FusionTarget) or target.confirm is None or chosen.scores is None:
+    if not isinstance(target, FusionTarget) or target.confirm is None or chosen_point.scores is None:
         return None
-    asked = (sorted(target.confirm.query_ids) if query_ids is None else query_ids)[:CONFIRMED]
+    asked_ids = (sorted(target.confirm.query_ids) if query_ids is None else query_ids)[:CONFIRMED]
     name, depth = target.confirm.name, plan.scorer.depth
     step(f"{name}, to confirm the chosen setting")
-    engine, point = target.confirm.only(asked), plan.settings_at(chosen.point)
+    engine, point = target.confirm.with_queries(asked_ids), plan.settings_at(chosen_point.point)
     path = measuring.folder / f"confirm-{digest(engine.identity(point))[:16]}"
     live = engine.stored(path) or engine.take(point, path, lambda: None)
     if live.run is None:
-        return Confirmation(name, len(asked), depth, 0, 0, None, None, live.problem)
+        return Confirmation(name, len(asked_ids), depth, 0, 0, None, None, live.problem)
     # the lists of all training queries are in the folder, so that nothing is asked again
-    fusion = target if query_ids is None else target.only(query_ids)
-    computed = fusion.take(point, measuring.folder / chosen.key, lambda: None).run
+    fusion = target if query_ids is None else target.with_queries(query_ids)
+    computed = fusion.take(point, measuring.folder / chosen_point.key, lambda: None).run
     assert computed is not None
-    pairs = pl.DataFrame({"query_id": list(asked)})
+    pairs = pl.DataFrame({"query_id": list(asked_ids)})
     for column, run in (("computed", computed), ("live", live.run)):
-        ordered = run.table.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
-        first = ordered.group_by("query_id", maintain_order=True).agg(
+        sorted_rows = run.table.sort(["query_id", "score", "doc_id"], descending=[False, True, True])
+        first = sorted_rows.group_by("query_id", maintain_order=True).agg(
             pl.col("doc_id").head(depth).alias(column)
         )
         pairs = pairs.join(first, "query_id", how="left").with_columns(pl.col(column).fill_null([]))
     is_same = pl.col("computed") == pl.col("live")
     is_same_set = pl.col("computed").list.sort() == pl.col("live").list.sort()
     order, documents = pairs.select(is_same.sum().alias("order"), is_same_set.sum().alias("documents")).row(0)
-    in_metric = (pl.col("metric") == plan.scorer.metrics[0][0]) & pl.col("query_id").is_in(list(asked))
+    in_metric = (pl.col("metric") == plan.scorer.metrics[0][0]) & pl.col("query_id").is_in(list(asked_ids))
     computed_mean, live_mean = (
         scores.filter(in_metric)["value"].fill_nan(0.0).mean()
-        for scores in (chosen.scores, plan.scorer.scored(live.run).scores)
+        for scores in (chosen_point.scores, plan.scorer.scored(live.run).scores)
     )
     means: Any = computed_mean, live_mean
-    return Confirmation(name, len(asked), depth, order, documents, *means)
+    return Confirmation(name, len(asked_ids), depth, order, documents, *means)

@@ -47,7 +47,7 @@ class FilePart:
         """The dials of the path."""
         return {*template_names(self.source)} if isinstance(self.source, str) else set()
 
-    def only(self, query_ids: Collection[str]) -> FilePart:  # noqa: ARG002 - a file has all queries
+    def with_queries(self, query_ids: Collection[str]) -> FilePart:  # noqa: ARG002 - a file has all queries
         """The same lists."""
         return self
 
@@ -74,9 +74,9 @@ class EnginePart:
     names: set[str]
     _runs: dict[str, Run] = field(default_factory=dict, repr=False)
 
-    def only(self, query_ids: Collection[str]) -> EnginePart:
+    def with_queries(self, query_ids: Collection[str]) -> EnginePart:
         """The lists of these queries alone."""
-        return EnginePart(self.target.only(query_ids), self.names)
+        return EnginePart(self.target.with_queries(query_ids), self.names)
 
     def take(self, point: Point, folder: Path, watch: Callable[[], None]) -> PointRun:
         """The lists of a point; those of an earlier call are kept in the folder."""
@@ -111,9 +111,9 @@ def rerank(run: Run, scores: Run, depth: int) -> Run:
     reranked = run.table.select("query_id", "doc_id", "score").with_columns(
         place=pl.col("score").rank("ordinal", descending=True).over("query_id")
     )
-    other = scores.table.select("query_id", "doc_id", new="score")
+    new_scores = scores.table.select("query_id", "doc_id", new="score")
     is_first = pl.col("place") <= depth
-    ordered = reranked.join(other, on=["query_id", "doc_id"], how="left").sort(
+    sorted_rows = reranked.join(new_scores, on=["query_id", "doc_id"], how="left").sort(
         "query_id",
         ~is_first,
         pl.when(is_first).then("new"),
@@ -122,7 +122,7 @@ def rerank(run: Run, scores: Run, depth: int) -> Run:
         nulls_last=True,
     )
     score = -pl.int_range(pl.len()).over("query_id").cast(pl.Float64)
-    return run_of_table(ordered.select("query_id", "doc_id", score=score), run.name)
+    return run_of_table(sorted_rows.select("query_id", "doc_id", score=score), run.name)
 
 
 FUSION_KEYS = ("method", "norm", "weights", "depth", "keep", "rerank_depth")
@@ -158,24 +158,26 @@ class FusionTarget(Target):
     @property
     def engines(self) -> list[EnginePart]:
         """The parts that send requests."""
-        return [part for part in self.parts.values() if isinstance(part, EnginePart)]
+        return [list_source for list_source in self.parts.values() if isinstance(list_source, EnginePart)]
 
     @property
     def names(self) -> set[str]:
         """The names in double braces of the fusion, and the dials of its parts."""
         templates = [getattr(self.fusion, key) for key in _TEMPLATES]
-        return {*template_names(templates)}.union(*(part.names for part in self.parts.values()))
+        return {*template_names(templates)}.union(*(list_source.names for list_source in self.parts.values()))
 
     @property
     def query_ids(self) -> frozenset[str] | None:
         """The queries that every engine is asked; None for stored runs."""
-        asked = [part.target.query_ids for part in self.engines]
-        return frozenset.intersection(*asked) if asked else None
+        query_sets = [list_source.target.query_ids for list_source in self.engines]
+        return frozenset.intersection(*query_sets) if query_sets else None
 
     @property
     def data_hash(self) -> str:
         """A hash of the runs in memory; other runs are in the folder by their own hashes."""
-        runs = [part.source for part in self.parts.values() if isinstance(part, FilePart)]
+        runs = [
+            list_source.source for list_source in self.parts.values() if isinstance(list_source, FilePart)
+        ]
         return digest([run if isinstance(run, str) else run.sha256 for run in runs])
 
     def refuse(self, dial: Dial, values: tuple[Any, ...], *, elsewhere: bool) -> str:
@@ -206,7 +208,9 @@ class FusionTarget(Target):
         value = getattr(self.fusion, name) if name in FUSION_KEYS else None
         if value not in (None, []):
             return value
-        present = [part.target.current(name) for part in self.engines if name in part.names]
+        present = [
+            list_source.target.current(name) for list_source in self.engines if name in list_source.names
+        ]
         return present[0] if present else UNSET
 
     def applies(self, name: str, point: Point) -> bool:
@@ -242,26 +246,29 @@ class FusionTarget(Target):
         fusion = self._fuser_at(point)
         keys = {field_.name: getattr(fusion, field_.name) for field_ in fields(fusion)}
         part_dials = {
-            name: point[name] for part in self.parts.values() for name in part.names if name in point
+            name: point[name]
+            for list_source in self.parts.values()
+            for name in list_source.names
+            if name in point
         }
         optional = ("rerank", "rerank_depth", "confirm")
         return {name: value for name, value in keys.items() if name not in optional or value is not None} | (
             {"dials": part_dials} if part_dials else {}
         )
 
-    def only(self, query_ids: Collection[str]) -> FusionTarget:
+    def with_queries(self, query_ids: Collection[str]) -> FusionTarget:
         """The fusion with parts that are asked these queries alone."""
         return replace(
             self,
-            parts={name: part.only(query_ids) for name, part in self.parts.items()},
-            confirm=self.confirm and self.confirm.only(query_ids),
+            parts={name: list_source.with_queries(query_ids) for name, list_source in self.parts.items()},
+            confirm=self.confirm and self.confirm.with_queries(query_ids),
         )
 
     def requests(self, points: Sequence[Point], queries: int) -> int:
         """Each query once for each value of an engine's own dials."""
         settings = {
-            (number, repr([(name, point.get(name)) for name in sorted(part.names)]))
-            for number, part in enumerate(self.engines)
+            (number, repr([(name, point.get(name)) for name in sorted(list_source.names)]))
+            for number, list_source in enumerate(self.engines)
             for point in points
         }
         return len(settings) * queries
@@ -278,9 +285,9 @@ class FusionTarget(Target):
         watch()
         fusion = self._fuser_at(point)
         runs: dict[str, Run] = {}
-        for name, part in self.parts.items():
+        for name, list_source in self.parts.items():
             if name != RERANKER or fusion.rerank_depth:
-                part_run = part.take(point, path.parent, watch)
+                part_run = list_source.take(point, path.parent, watch)
                 if part_run.run is None:
                     return replace(part_run, problem=f"{name}: {part_run.problem}", latency={})
                 runs[name] = part_run.run

@@ -8,7 +8,6 @@ one for the predictor, and withholds the figures, so that the queries can judge 
 from __future__ import annotations
 
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +16,7 @@ import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice
-from rankgate.decisions.gating.bounds import decide_statuses
 from rankgate.decisions.gating.charged_tests import missing_account
-from rankgate.decisions.gating.rule import Terms
 from rankgate.decisions.gating.saved.holdout_account import (
     HoldoutBudget,
     find_account,
@@ -29,6 +26,7 @@ from rankgate.decisions.gating.saved.holdout_account import (
 from rankgate.decisions.sweeps.choice import MeanInterval  # noqa: TC001 - the codec reads it
 from rankgate.decisions.sweeps.point_measurer import align_values, mean_value
 from rankgate.decisions.sweeps.query_predictor import Prediction, fit_prediction, query_features
+from rankgate.decisions.sweeps.swept_budget import charge_gain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,8 +36,6 @@ if TYPE_CHECKING:
     from rankgate.decisions.sweeps.point_measurer import MeasuredPoint, PointMeasurer, ValueTable
     from rankgate.decisions.sweeps.query_split import Split
     from rankgate.decisions.sweeps.sweep_plan import Plan
-
-_ACCOUNT_POWER = 0.8
 
 
 @dataclass(frozen=True)
@@ -94,26 +90,32 @@ class HeldOutJudge:
         """The sweep."""
         return self.measuring.plan
 
-    def judge(self, measured: Sequence[MeasuredPoint], chosen: int, table: ValueTable) -> HeldOut:
+    def judge(self, measured: Sequence[MeasuredPoint], chosen_place: int, table: ValueTable) -> HeldOut:
         """Measure the chosen point and the predictor.
 
         Args:
             measured: the points, the baseline first.
-            chosen: the index of the chosen point.
+            chosen_place: the index of the chosen point.
             table: the values of the points with figures on the training queries.
         """
         sizes = len(self.split.training), len(self.split.held_out)
-        prediction = self._fit(measured, chosen, table) if self.plan.settings.predict else None
-        if prediction is None and not chosen:
+        prediction = self._fit(measured, chosen_place, table) if self.plan.settings.predict else None
+        if prediction is None and not chosen_place:
             return HeldOut(*sizes, None)
-        baseline, best = self.measuring.all([measured[0].point, measured[chosen].point], self.split.held_out)
-        gain = self._gain(baseline, best, "") if chosen else None
+        baseline, best_point = self.measuring.all(
+            [measured[0].point, measured[chosen_place].point], self.split.held_out
+        )
+        gain = self._gain(baseline, best_point, "") if chosen_place else None
         if prediction is None:
             return HeldOut(*sizes, gain)
-        predicted = self._predicted(prediction, best)
-        return HeldOut(*sizes, gain, prediction, self._gain(best, predicted, repr(prediction.coefficients)))
+        predicted = self._predicted(prediction, best_point)
+        return HeldOut(
+            *sizes, gain, prediction, self._gain(best_point, predicted, repr(prediction.coefficients))
+        )
 
-    def _fit(self, measured: Sequence[MeasuredPoint], chosen: int, table: ValueTable) -> Prediction | None:
+    def _fit(
+        self, measured: Sequence[MeasuredPoint], chosen_place: int, table: ValueTable
+    ) -> Prediction | None:
         """Fit the predictor to the points that differ from the chosen one in its dial alone."""
         dial, (label, metric) = self.plan.settings.predict or "", self.plan.scorer.metrics[0]
         scored = [index for index, point in enumerate(measured) if point.scores is not None]
@@ -121,7 +123,7 @@ class HeldOutJudge:
             column
             for column, index in enumerate(scored)
             if all(
-                name == dial or value == measured[chosen].point[name]
+                name == dial or value == measured[chosen_place].point[name]
                 for name, value in measured[index].point.items()
             )
             and measured[index].point[dial] is not None
@@ -129,34 +131,36 @@ class HeldOutJudge:
         if len(columns) < 2 or table.clustered:
             return None
         sign = 1.0 if metric.higher_is_better else -1.0
-        names, features = self._features(table.query_ids, measured[chosen].point, self.split.training)
+        names, features = self._features(table.query_ids, measured[chosen_place].point, self.split.training)
         values = [measured[scored[column]].point[dial] for column in columns]
         return fit_prediction(dial, values, names, features, sign * table.values[label][:, columns])
 
     def _features(
-        self, query_ids: Sequence[str], point: Point, asked: Sequence[str]
+        self, query_ids: Sequence[str], point: Point, asked_ids: Sequence[str]
     ) -> tuple[tuple[str, ...], Floats]:
-        target = self.plan.target.only(asked)
+        target = self.plan.target.with_queries(asked_ids)
         lists = target.lists(self.plan.settings_at(point), self.measuring.folder)
         return query_features(query_ids, self.plan.texts, lists)
 
-    def _predicted(self, prediction: Prediction, best: MeasuredPoint) -> MeasuredPoint:
+    def _predicted(self, prediction: Prediction, best_point: MeasuredPoint) -> MeasuredPoint:
         """The held-out queries, each at its predicted value; the chosen value is not asked for again."""
         held_out = self.split.held_out
-        _, features = self._features(held_out, best.point, held_out)
+        _, features = self._features(held_out, best_point.point, held_out)
         places = prediction.places(features)
         tables = []
-        for place in np.unique(places):
-            point: dict[str, Any] = {**best.point, prediction.dial: prediction.values[place]}
-            query_ids = [held_out[row] for row in np.flatnonzero(places == place)]
-            asked = query_ids if self.plan.target.kind == "engine" else held_out  # lists are there already
-            measured = best if point == best.point else self.measuring.all([point], asked)[0]
+        for value_place in np.unique(places):
+            point: dict[str, Any] = {**best_point.point, prediction.dial: prediction.values[value_place]}
+            query_ids = [held_out[row] for row in np.flatnonzero(places == value_place)]
+            asked_ids = (
+                query_ids if self.plan.target.kind == "engine" else held_out
+            )  # lists are there already
+            measured = best_point if point == best_point.point else self.measuring.all([point], asked_ids)[0]
             if measured.scores is None:
                 return measured
             tables.append(measured.scores.filter(pl.col("query_id").is_in(query_ids)))
-        return replace(best, scores=pl.concat(tables))
+        return replace(best_point, scores=pl.concat(tables))
 
-    def _gain(self, baseline: MeasuredPoint, candidate: MeasuredPoint, what: str) -> HeldOutGain:
+    def _gain(self, baseline: MeasuredPoint, candidate: MeasuredPoint, predictor: str) -> HeldOutGain:
         """The gain of a candidate, by the account of the folder if there is one."""
         plan, (label, metric) = self.plan, self.plan.scorer.metrics[0]
         if baseline.scores is None or candidate.scores is None:
@@ -177,15 +181,10 @@ class HeldOutJudge:
             reason = "queries are clustered" if table.clustered else "account = false turns the account off"
             budget = unknown_budget(f"{reason}; as figures are shown, these queries are worn")
             return replace(figures, budget=budget)
-        runs = (plan.target.data_hash, baseline.key, candidate.key, what)
+        runs = (plan.target.data_hash, baseline.key, candidate.key, predictor)
         parts = (plan.scorer.qrels.sha256, label, *runs, *sorted(table.query_ids))
-        test = blake2b("\x00".join(parts).encode(), digest_size=16).hexdigest()
-        charge = account.charge(test, keys, 1.0, _ACCOUNT_POWER, f"{label} ", gains)
-        if charge.id is None:
-            return HeldOutGain(None, None, charge.budget)
-        status = decide_statuses(gains[:, None], np.zeros(1), Terms(charge.level))
-        account.settle(charge, passed=bool(status[0] == "pass"))
-        return HeldOutGain(None, bool(status[0] == "pass"), charge.budget)
+        budget, passes = charge_gain(account, parts, keys, label, gains)
+        return HeldOutGain(None, passes, budget)
 
 
 def show_training(plan: Plan, held_out: HeldOut) -> tuple[HoldoutBudget, Notice]:

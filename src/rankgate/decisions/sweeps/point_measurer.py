@@ -125,7 +125,7 @@ class PointMeasurer:
             KeyboardInterrupt: after running points have stopped; their answers are kept.
         """
         workers = 1 if self.plan.setup.steps else min(self.plan.settings.workers, len(points))
-        target = self.plan.target if query_ids is None else self.plan.target.only(query_ids)
+        target = self.plan.target if query_ids is None else self.plan.target.with_queries(query_ids)
         if workers <= 1:
             return [self._measure_point(point, target, query_ids) for point in points]
         measured_of_index: dict[int, MeasuredPoint] = {}
@@ -153,7 +153,7 @@ class PointMeasurer:
             return Timing(problem=self.down)
         settings = self.plan.settings
         key = digest([settings.seed, *(measured.key for measured in points)])
-        target = self.plan.target if query_ids is None else self.plan.target.only(query_ids)
+        target = self.plan.target if query_ids is None else self.plan.target.with_queries(query_ids)
         if stored_timing := read_timing(self.folder, key):
             return stored_timing
         step("latencies, all points in turn")

@@ -91,8 +91,8 @@ def fit_prediction(
         solution = np.linalg.solve(design.T @ design + ridge, design.T)
         fitted = design @ (coefficients := solution @ gains)
         leverage = np.minimum(np.einsum("nf,fn->n", design, solution), 0.999)[:, None]
-        others = gains - (gains - fitted) / (1 - leverage)  # predicted by the other queries
-        fits.append((float(gains[rows, others.argmax(axis=1)].mean()), penalty, coefficients))
+        left_out_gains = gains - (gains - fitted) / (1 - leverage)  # predicted by the other queries
+        fits.append((float(gains[rows, left_out_gains.argmax(axis=1)].mean()), penalty, coefficients))
     gain, penalty, coefficients = max(fits, key=lambda fit: fit[:2])
     return Prediction(
         dial,
@@ -126,12 +126,12 @@ def query_features(
     features = queries
     if texts:
         text = pl.col("text").fill_null("")
-        words = text.str.split(" ").list.filter(pl.element() != "")
-        named = pl.DataFrame({"query_id": list(texts), "text": list(texts.values())}, strict=False)
-        features = features.join(named, "query_id", how="left", maintain_order="left").select(
+        word_lists = text.str.split(" ").list.filter(pl.element() != "")
+        text_table = pl.DataFrame({"query_id": list(texts), "text": list(texts.values())}, strict=False)
+        features = features.join(text_table, "query_id", how="left", maintain_order="left").select(
             "query_id",
-            words=words.list.len(),
-            letters=words.list.eval(pl.element().str.len_chars()).list.mean(),
+            words=word_lists.list.len(),
+            letters=word_lists.list.eval(pl.element().str.len_chars()).list.mean(),
             digits=text.str.count_matches(r"\d"),
             quotes=text.str.count_matches(r"[\"'“”«»]"),
             capitals=text.str.count_matches(r"\b[A-Z][A-Z0-9]+\b"),

@@ -78,13 +78,13 @@ def run_race(measuring: PointMeasurer, query_ids: Sequence[str]) -> list[Measure
     points = measuring.plan.points
     measured: dict[int, MeasuredPoint] = {}
     running = list(range(len(points)))
-    for part in plan_rounds(len(points), len(query_ids)):
-        if len(running) > part.points:
+    for race_round in plan_rounds(len(points), len(query_ids)):
+        if len(running) > race_round.points:
             ranked = sorted(running[1:], key=lambda index: -_mean(measured[index], label, sign))
-            for index in ranked[part.points - 1 :]:
-                measured[index] = _dropped(measured[index], part.start)
-            running = [0, *sorted(ranked[: part.points - 1])]
-        block = query_ids[part.start : part.stop]
+            for index in ranked[race_round.points - 1 :]:
+                measured[index] = _dropped(measured[index], race_round.start)
+            running = [0, *sorted(ranked[: race_round.points - 1])]
+        block = query_ids[race_round.start : race_round.stop]
         batch = measuring.all([points[index] for index in running], block)
         measured |= {
             index: _joined(measured.get(index), point) for index, point in zip(running, batch, strict=True)

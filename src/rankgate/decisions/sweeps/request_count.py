@@ -23,8 +23,8 @@ def count_requests(plan: Plan) -> int:
         plan: the sweep; its folder may have runs already, which are not asked for again.
     """
     target = plan.target
-    asked = len(target.query_ids or ())
-    training, held_out = asked, 0
+    query_count = len(target.query_ids or ())
+    training, held_out = query_count, 0
     if plan.split is not None:
         training, held_out = len(plan.split.training), len(plan.split.held_out)
     if isinstance(target, FusionTarget):
@@ -38,14 +38,14 @@ def _of_engine(plan: Plan, target: EngineTarget, training: int, held_out: int) -
     timed, total = points, points * training
     if settings.search == "race":
         timed = min(points, FINALISTS)
-        total = sum(part.requests for part in plan_rounds(points, training))
+        total = sum(race_round.requests for race_round in plan_rounds(points, training))
     timing = timed * training if target.steady else 0
     return total + timing + (2 + (settings.predict is not None)) * held_out
 
 
 def _of_fusion(plan: Plan, target: FusionTarget, training: int, held_out: int) -> int:
     settings, points = plan.settings, plan.points
-    engines, has_dials = len(target.engines), any(part.names for part in target.engines)
+    engines, has_dials = len(target.engines), any(list_source.names for list_source in target.engines)
     trials = 1 + settings.trials if settings.search == "optuna" and has_dials else 1
     total = target.requests(points, training) * trials
     judged = target.requests(points, held_out)

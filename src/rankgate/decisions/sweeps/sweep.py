@@ -562,13 +562,13 @@ def _interval_text(gain: MeanInterval) -> str:
     return f"{gain.mean:z.3f} [{gain.low:z.3f}, {gain.high:z.3f}]"
 
 
-def _answer(gain: HeldOutGain, what: str) -> str:
+def _answer(gain: HeldOutGain, claim: str) -> str:
     """The gain on held-out queries, or the answer of an account that withholds it."""
     if gain.gain is not None:
         return _interval_text(gain.gain)
     if gain.is_shown is None:
         return "nothing is decided"
-    return f"it is {what}" if gain.is_shown else f"it is not shown that it is {what}"
+    return f"it is {claim}" if gain.is_shown else f"it is not shown that it is {claim}"
 
 
 def _row(point: SweepPoint, result: Sweep) -> dict[str, Json]:

@@ -116,9 +116,11 @@ class Plan:
         """
         if not self.held_out_share and self.settings.search != "race":
             return None
-        asked = self.target.query_ids
+        target_queries = self.target.query_ids
         query_ids = [
-            query_id for query_id in self.scorer.index.query_ids if asked is None or query_id in asked
+            query_id
+            for query_id in self.scorer.index.query_ids
+            if target_queries is None or query_id in target_queries
         ]
         relevant = self.scorer.qrels.table.filter(pl.col("grade") > 0)
         documents = relevant.group_by("query_id").agg(

@@ -91,17 +91,45 @@ def _charge_points(
     for column in range(1, len(points)):
         runs = (plan.target.data_hash, points[0].key, points[column].key)
         parts = (plan.scorer.qrels.sha256, metric, *filter(None, runs))
-        test = blake2b("\x00".join(parts).encode(), digest_size=16).hexdigest()
-        charge = account.charge(test, keys, 1.0, _ACCOUNT_POWER, f"{metric} ", gains[:, column])
-        budget = charge.budget
-        if charge.id is None:
+        is_chosen = column == best_point
+        budget, passes = charge_gain(account, parts, keys, metric, gains[:, column], is_chosen=is_chosen)
+        if passes is None:
             return budget, False
-        passes = False
-        if column == best_point:
-            status = decide_statuses(gains[:, [column]], np.zeros(1), Terms(charge.level))
-            passes = is_better = bool(status[0] == "pass")
-        account.settle(charge, passed=passes)
+        is_better |= passes
     return budget, is_better
+
+
+def charge_gain(
+    account: HoldoutAccount,
+    parts: Sequence[str],
+    keys: pl.DataFrame,
+    metric: str,
+    gains: Floats,
+    *,
+    is_chosen: bool = True,
+) -> tuple[HoldoutBudget, bool | None]:
+    """Charge the test of a gain; its budget, and True if the gain passes, None if it was refused.
+
+    Args:
+        account: the account.
+        parts: what the test is recognised by.
+        keys: the queries.
+        metric: the metric.
+        gains: (n,) the gains.
+        is_chosen: False for a point that was not chosen, whose test is charged and does not pass.
+
+    Raises:
+        InputError: the account cannot be read or written.
+    """
+    test = blake2b("\x00".join(parts).encode(), digest_size=16).hexdigest()
+    charge = account.charge(test, keys, 1.0, _ACCOUNT_POWER, f"{metric} ", gains)
+    if charge.id is None:
+        return charge.budget, None
+    passes = is_chosen and bool(
+        decide_statuses(gains[:, None], np.zeros(1), Terms(charge.level))[0] == "pass"
+    )
+    account.settle(charge, passed=passes)
+    return charge.budget, passes
 
 
 def _noted(budget: HoldoutBudget, answer: str = "") -> tuple[HoldoutBudget, Notice]:

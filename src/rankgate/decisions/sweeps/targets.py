@@ -138,7 +138,7 @@ class Target(ABC):
                 interrupted.
         """
 
-    def only(self, query_ids: Collection[str]) -> Target:  # noqa: ARG002 - runs that are there cost nothing
+    def with_queries(self, query_ids: Collection[str]) -> Target:  # noqa: ARG002 - runs that are there cost nothing
         """The target with these queries alone, where others would cost requests."""
         return self
 
@@ -307,7 +307,7 @@ class EngineTarget(Target):
         """Refuse settings that the engine cannot have together."""
         self.engine_at(point)
 
-    def only(self, query_ids: Collection[str]) -> EngineTarget:
+    def with_queries(self, query_ids: Collection[str]) -> EngineTarget:
         """The engine with these queries alone; facts of its index are asked for once."""
         queries = [query for query in self.queries if query.query_id in query_ids]
         return replace(self, queries=queries, _facts=self._index_facts(), _asked="")
