@@ -84,7 +84,7 @@ COMMAND_ONLY = {
     "holes": {"count"},  # a method of the result
     "fuse": {"target", "to"},  # the file
     "snapshot": {"target", "baseline", "baseline_output", "seed", "also", "record"},  # compare_engines
-    "sweep": {"qrels", "dials", "metrics", "rate", "record"},  # an engine of a project
+    "sweep": {"qrels", "dials", "metrics", "rate", "record", "search"},  # an engine of a project
     "gate": {
         "open_page",
         *("also", "details", "record", "checked", "snapshots"),  # what is printed and recorded; self_check

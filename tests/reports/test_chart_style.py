@@ -19,6 +19,7 @@ from rankgate.core.present.charts.chart_style import (
     separate_positions,
     shorten_names,
 )
+from rankgate.core.present.charts.chart_views import HeatMap
 from rankgate.core.present.document_model import shorten_name
 
 
@@ -161,7 +162,8 @@ def test_a_name_above_its_point_is_centred():
     ("shades", "domain"), [(["#ffffff", "#000000"], [0, 3]), (["#ff0000", "#ffffff", "#0000ff"], [0, 1.5, 3])]
 )
 def test_shades_of_a_heat_map_are_of_the_ends_and_the_middle(shades, domain):
-    chart = heat_map([{"row": "a", "column": "b", "value": 1.0}], (0, 3), shades)
+    heat = HeatMap("cells", domain=(0, 3), shades=shades)
+    chart = heat_map([{"row": "a", "column": "b", "value": 1.0}], heat)
     colours = [layer["encoding"]["color"] for layer in chart.to_dict()["layer"]]
     (scale,) = (colour["scale"] for colour in colours if "scale" in colour)
     assert (scale["domain"], scale["range"]) == (domain, shades)

@@ -138,6 +138,7 @@ def test_every_kind_gives_commands_that_the_program_has():
             "judgments": "gold",
             "dials": ["k1=0.9,1.2"],
             "rate": 1.0,
+            "search": "race",
             "metrics": ["P@5"],
         },
         "alerts": {},

@@ -61,7 +61,9 @@ def cost_sentence(plan: Plan) -> str:
         return ""
     points = 1 + plan.settings.trials if plan.settings.search == "optuna" else len(plan.points)
     single = points * len(plan.target.query_ids or ())
-    return (
-        f"at most {count_noun(requests, 'request')}; each of {count_noun(points, 'setting')} at each query "
-        f"would take {single:,}"
-    )
+    settings = count_noun(points, "setting")
+    if requests > single:
+        more = f"and {requests - single:,} to time the settings in turn and to judge the choice"
+        return f"at most {requests:,} requests: {single:,} for {settings} at each query, {more}"
+    most = f"at most {count_noun(requests, 'request')}"
+    return f"{most}; each of {settings} at each query would take {single:,}"

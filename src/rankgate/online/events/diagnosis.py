@@ -143,7 +143,9 @@ class Diagnosis(Result):
     )
     headline_text: ClassVar[Texts] = (
         Sentence("No faults in {passed:n check}", lambda diagnosis: not diagnosis.findings),
-        Sentence("{findings:n fault} in the log; {blocks} of them block figures", "findings"),
+        Sentence(
+            "{findings:n fault} in the log, of which {blocks} {blocks:v blocks/block} figures", "findings"
+        ),
     )
 
     findings: tuple[LogFinding, ...]
