@@ -147,8 +147,9 @@ class FusionTarget(Target):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """The method and the runs."""
-        return f"{self.fusion.method} of {', '.join(self.fused_names)}"
+        """The method, with the names of its dials, and the runs."""
+        method = self.fusion.method.replace("{{", "").replace("}}", "")
+        return f"{method} of {', '.join(self.fused_names)}"
 
     @property
     def fused_names(self) -> list[str]:

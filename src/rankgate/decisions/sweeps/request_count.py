@@ -63,7 +63,7 @@ def cost_sentence(plan: Plan) -> str:
     single = points * len(plan.target.query_ids or ())
     settings = count_noun(points, "setting")
     if requests > single:
-        more = f"and {requests - single:,} to time the settings in turn and to judge the choice"
-        return f"at most {requests:,} requests: {single:,} for {settings} at each query, {more}"
-    most = f"at most {count_noun(requests, 'request')}"
-    return f"{most}; each of {settings} at each query would take {single:,}"
+        addition = f"and {requests - single:,} to time the settings in turn and to judge the choice"
+        return f"at most {requests:,} requests: {single:,} for {settings} at each query, {addition}"
+    limit = f"at most {count_noun(requests, 'request')}"
+    return f"{limit}; each of {settings} at each query would take {single:,}"
