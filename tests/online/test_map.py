@@ -270,3 +270,11 @@ def test_counts_by_rank_teach_judgments(tmp_path, run, monkeypatch):
     (tmp_path / "counts.csv").write_text("query,product,position,impressions,clicks\ntv,a,1,3,4\n")
     with raises("invalid-count", InputError, line=2):
         online.judgments("counts.csv")
+
+
+def test_only_columns_are_named_as_not_used(tmp_path):
+    header, *lines = GERMAN.splitlines()
+    (tmp_path / "log.csv").write_text("\n".join([f"{header};note", *(f"{line};x" for line in lines)]) + "\n")
+    assert draft_mapping(tmp_path / "log.csv").endswith("\n# not used: note\n")
+    (tmp_path / "all.csv").write_text(GERMAN)
+    assert "# not used" not in draft_mapping(tmp_path / "all.csv")

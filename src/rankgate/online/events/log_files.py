@@ -489,7 +489,7 @@ def _load_json_lines(base: Database, path: Path, mapping: LogMapping) -> None:
     if rejected := base.first_value("SELECT count(*) FROM gaps"):
         shift = " + (SELECT count(*) FROM gaps WHERE kept < number)"
     base.run("DROP TABLE IF EXISTS reject_errors; DROP TABLE IF EXISTS reject_scans")
-    mapped_paths = dict.fromkeys(path for path in _column_paths(mapping) if path)
+    mapped_paths = dict.fromkeys(path for path in column_paths(mapping) if path)
     paths = list(dict.fromkeys(_KEYED.sub("", path) for path in mapped_paths))
     json_paths = ", ".join(quote_text(_json_path(path)) for path in [*paths, "index", "create"])
     sql_of_path = {
@@ -555,7 +555,7 @@ def _load_table(base: Database, file: LogFile, mapping: LogMapping, kind: str) -
             f"store_rejects=true, null_padding=false, max_line_size={_MAX_LINE_LENGTH}, sample_size=2048)"
         )
     types = dict(base.rows(f"DESCRIBE SELECT * FROM {source}")["column_name", "column_type"].iter_rows())
-    sql_of_path = {path: _column_sql(path, types) for path in _column_paths(mapping)}
+    sql_of_path = {path: _column_sql(path, types) for path in column_paths(mapping)}
     may_lack_columns = mapping.ubi or mapping.preset
     for name, paths in _mapped_columns(mapping):
         if not may_lack_columns and all(sql_of_path[path] == "NULL" for path in paths):
@@ -585,7 +585,8 @@ def _missing_column(name: str, paths: Sequence[str], columns: Sequence[str], lab
     return InputError(problem, source=label, code="missing-column")
 
 
-def _column_paths(mapping: LogMapping) -> list[str]:
+def column_paths(mapping: LogMapping) -> list[str]:
+    """The columns and paths of all fields, flags and lists that a mapping names."""
     return [path for _, paths in _mapped_columns(mapping) for path in paths]
 
 

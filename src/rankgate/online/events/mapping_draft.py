@@ -32,6 +32,7 @@ from rankgate.online.events.log_files import (
     PRESETS,
     UBI,
     LogFile,
+    column_paths,
     first_records,
     list_log_files,
     load_log,
@@ -105,24 +106,16 @@ def draft_mapping(
         actions = _count_actions(base, tables) if has_action else {}
         _add_kinds(tables, actions, kinds, preset, ask)
         comments = _examples(base, tables)
-        for kind, names in tables["kinds"].items():
-            records_text = count_noun(sum(actions[name][0] for name in names if name in actions), "record")
+        for kind, kind_actions in tables["kinds"].items():
+            record_count = sum(actions[action][0] for action in kind_actions if action in actions)
+            records_text = count_noun(record_count, "record")
             advice = "; in no KPI, unless you name another kind" * (kind == OTHER_KIND)
             comments["kinds", kind] = records_text + advice
         lines = [f"\n{line}" if line.startswith("[") else line for line in toml_lines(tables, comments)]
-        unused_names = [name for name in names if not preset and name not in _mapped_names(tables)]
+        used = {name for path in column_paths(mapping) for name in (path, re.split(r"[.\[]", path)[0])}
+        unused_names = [name for name in names if not preset and name not in used]
         unused = [f"\n# not used: {_comment(', '.join(unused_names))}"] if unused_names else []
         return "\n".join([f"# {_comment(f'Mapping of {file.label}')}: check each line", *lines, *unused, ""])
-
-
-def _mapped_names(tables: Tables) -> set[str]:
-    """The columns of the log that a mapping names, and the first steps of its paths."""
-    columns = [*tables.get("columns", {}).values(), *tables.get("flags", {}).values()]
-    columns += [*tables.get("dimensions", {}).values()]
-    columns += [keys["column"] for keys in tables.get("lists", {}).values()]
-    alternatives = [text for column in columns for text in ([column] if isinstance(column, str) else column)]
-    paths = [path for text in alternatives for path in text.split("+")]
-    return {name for path in paths for name in (path, re.split(r"[.\[]", path)[0])}
 
 
 def _check_names(preset: str | None, columns: Mapping[str, str], kinds: Mapping[str, str]) -> None:
