@@ -10,6 +10,7 @@ from rankgate.data.table_rows import (
     find_repeated_hashes,
     range_starts,
     sort_halves,
+    sort_rankings,
     sort_ranges,
     split_ranges,
     unique_range_starts,
@@ -77,3 +78,21 @@ def test_halves_are_sorted_and_merged(size):
     expected = np.sort(values)
     sort_halves(values)
     assert np.array_equal(values, expected)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rankings_are_sorted_as_all_rows_together(seed):
+    generator = np.random.default_rng(seed)
+    size, queries = generator.integers(1, 60), generator.integers(1, 6)
+    frame = pl.DataFrame(
+        {
+            "query_id": [f"q{number}" for number in generator.integers(0, queries, size)],
+            "doc_id": [f"d{number}" for number in generator.permutation(1000)[:size]],
+            "score": generator.integers(-1, 4, size) * generator.choice([1.0, -1.0]),
+        }
+    )
+    if seed % 2:  # the rows of each query are adjacent, in many files by falling score too
+        by = ["query_id", "score"][: 1 + seed % 4 // 2]
+        frame = frame.sort(by, descending=[bool(seed % 3), True][: len(by)], maintain_order=True)
+    by_rank = frame.sort("query_id", "score", "doc_id", descending=[False, True, True])
+    assert sort_rankings(frame).equals(by_rank)

@@ -237,10 +237,9 @@ class Run:
     @cached_property
     def sha256(self) -> str:
         """A hash of the canonical table: the same for the same rankings in any file."""
-        order = ["query_id", "score", "doc_id"]
-        from rankgate.data.table_rows import hash_table
+        from rankgate.data.table_rows import hash_table, sort_rankings
 
-        return hash_table(self.table.sort(order, descending=[False, True, True]))
+        return hash_table(sort_rankings(self.table))
 
     def batches(self, duplicates: Duplicates = "error") -> Iterator[Batch]:
         """Rows in batches of whole queries, checked, for files with adjacent rows of each query.

@@ -396,6 +396,31 @@ def refuse_duplicates(
     raise DuplicateError(problem, source=place.file(second), line=place.line(second))
 
 
+def sort_rankings(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows by ``query_id``, falling ``score``, and falling ``doc_id``.
+
+    Where the rows of every query are adjacent, only queries whose rows are in another order are
+    sorted: most runs take a tenth of the time of sorting all rows.
+    """
+    columns, descending = ["query_id", "score", "doc_id"], [False, True, True]
+    starts = unique_range_starts(frame["query_id"])
+    if starts is None:
+        return frame.sort(columns, descending=descending)
+    queries = frame["query_id"].gather(starts).arg_sort().to_numpy()
+    owner, rows = gather_ranges(np.append(starts, len(frame)), queries)
+    scores, doc_ids = frame["score"].to_numpy()[rows], frame["doc_id"]
+    is_misplaced = ~(scores[1:] <= scores[:-1])
+    tied = np.flatnonzero(scores[1:] == scores[:-1])
+    is_misplaced[tied] = (doc_ids.gather(rows[tied]) < doc_ids.gather(rows[tied + 1])).to_numpy()
+    is_unsorted = np.zeros(len(starts), bool)
+    is_unsorted[owner[1:][is_misplaced & (owner[1:] == owner[:-1])]] = True
+    unsorted_positions = np.flatnonzero(is_unsorted[owner])
+    unsorted_rows = rows[unsorted_positions]
+    order = frame[unsorted_rows].select(pl.arg_sort_by(columns, descending=descending))
+    rows[unsorted_positions] = unsorted_rows[order.to_series().to_numpy()]
+    return frame[rows]
+
+
 _ROWS_PER_UPDATE = 1 << 16
 _NULL_LENGTH = (1 << 32) - 1  # the length for null, different from that of an empty text
 
@@ -411,5 +436,5 @@ def hash_table(table: pl.DataFrame) -> str:
         for begin in range(0, len(column), _ROWS_PER_UPDATE):
             text_slice = column.slice(begin, _ROWS_PER_UPDATE).cast(str)
             total.update(text_slice.str.len_bytes().fill_null(_NULL_LENGTH).to_numpy().tobytes())
-            total.update("".join(text_slice.fill_null("").to_list()).encode())
+            total.update(text_slice.str.join().item().encode())
     return total.hexdigest()
