@@ -74,7 +74,8 @@ class HypotheticalScorer:
         copies, copy_index = _find_distinct(grade_numbers, pool.hole_starts, len(levels))
         plan = Plan.from_conventions(self.metrics, [self.scorer.how])
         values = np.empty((2, len(self.metrics), len(copies)))
-        cells = np.cumsum((pool.sizes + pool.hole_sizes)[copies // grades.shape[1]])
+        cells_of_query = np.maximum(pool.sizes + pool.hole_sizes, len(levels))
+        cells = np.cumsum(cells_of_query[copies // grades.shape[1]])
         start = 0
         while start < len(copies):
             cells_done = cells[start - 1] if start else 0
@@ -166,20 +167,18 @@ class _PooledJudgments:
             grade_numbers: (N, S) the number of the grade of each unjudged document in each set.
             levels: all grades, in ascending order.
         """
-        owner, row = gather_ranges(self.starts, query)
-        hole_owner, hole = gather_ranges(self.hole_starts, query)
-        numbers = np.append(
-            np.searchsorted(levels, self.grades)[row], grade_numbers[hole, set_index[hole_owner]]
-        )
-        # copy and grade in one number: one sort key is several times faster than two
-        best_first = len(levels) - 1
-        key = np.append(owner, hole_owner) * len(levels) + best_first - numbers
-        key.sort()
+        L = len(levels)
+        judged_numbers = np.searchsorted(levels, self.grades)
+        judged_owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        owner, hole = gather_ranges(self.hole_starts, query)
+        # the copies of a query differ only in the numbers of documents of each grade
+        counts = _counts(judged_owner, judged_numbers, (len(self.sizes), L))[query]
+        counts += _counts(owner, grade_numbers[hole, set_index[owner]], (len(query), L))
         return replace(
             self.index,
             query_ids=self.query_ids.gather(query),
             offsets=np.append(0, np.cumsum((self.sizes + self.hole_sizes)[query])),
-            grades=levels[best_first - key % len(levels)],
+            grades=np.repeat(np.tile(levels[::-1], len(query)), counts[:, ::-1].ravel()),
         )
 
 
@@ -241,6 +240,11 @@ class _ListedDocuments:
             row=row,
             judgment=np.full(len(row), -1),
         )
+
+
+def _counts(owner: Ints, numbers: Ints, shape: tuple[int, int]) -> Ints:
+    """(T, L) how often each owner has each number."""
+    return np.bincount(owner * shape[1] + numbers, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def _offsets(owner: Ints, count: int) -> Ints:

@@ -64,30 +64,20 @@ def _cells(width: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _block(aligned: JudgedRanks, index: JudgmentIndex, queries: NDArray[np.int64]) -> Judged:
-    T = len(queries)
-    row_of_query = np.full(len(aligned.codes), -1)
-    row_of_query[queries] = np.arange(T)
-    row_of_document = row_of_query[aligned.owner]
-    rows = np.flatnonzero(row_of_document >= 0)
-    line = row_of_document[rows]
-    counts = np.bincount(line, minlength=T)
-    begin = np.bincount(aligned.owner, minlength=len(aligned.codes)).cumsum()
-    starts = np.append(0, begin[:-1])
-    column = rows - starts[aligned.owner[rows]]
-    J = max(1, int(counts.max(initial=0)))
+    sizes = np.bincount(aligned.owner, minlength=len(aligned.codes))
+    counts = sizes[queries]
+    rows, is_padding = _padded_rows((np.cumsum(sizes) - sizes)[queries], counts)
 
-    def spread(values: NDArray[_Number], fill: float, dtype: type[_Number]) -> NDArray[_Number]:
-        table: NDArray[_Number] = np.full((T, J), fill, dtype)
-        table[line, column] = values[rows]
-        return table
+    def spread(values: NDArray[Any], fill: float, dtype: type[_Number]) -> NDArray[_Number]:
+        return _spread(values, rows, is_padding, fill).astype(dtype, copy=False)
 
     ideal, below, judged, pooled = _pools(index, aligned.codes[queries])
     return Judged(
-        rank=spread(aligned.rank.astype(np.int32), PAD, np.int32),
+        rank=spread(aligned.rank, PAD, np.int32),
         grade=spread(aligned.grade, 0, np.float64),
-        known=spread(np.ones(len(aligned.rank), np.bool_), 0, np.bool_),
-        first=spread(aligned.first.astype(np.int32), PAD, np.int32),
-        last=spread(aligned.last.astype(np.int32), PAD, np.int32),
+        known=~is_padding,
+        first=spread(aligned.first, PAD, np.int32),
+        last=spread(aligned.last, PAD, np.int32),
         ideal=ideal,
         below=below,
         retrieved=aligned.retrieved[queries],
@@ -97,6 +87,25 @@ def _block(aligned: JudgedRanks, index: JudgmentIndex, queries: NDArray[np.int64
         relevant_retrieved=counts,
         level=np.nan,
     )
+
+
+def _padded_rows(
+    starts: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """``(T, J)`` the rows of each query, J the most, and True behind its last row."""
+    column = np.arange(max(1, int(counts.max(initial=0))))
+    return starts[:, None] + column, column >= counts[:, None]
+
+
+def _spread(
+    values: NDArray[Any], rows: NDArray[np.int64], is_padding: NDArray[np.bool_], fill: float
+) -> NDArray[Any]:
+    """``(T, J)`` the values of padded rows."""
+    if not len(values):
+        return np.full(rows.shape, fill)
+    table: NDArray[Any] = values.take(rows, mode="clip")
+    table[is_padding] = fill
+    return table
 
 
 def _pools(
@@ -109,10 +118,8 @@ def _pools(
         more; and the number of all grades.
     """
     pooled = index.offsets[codes + 1] - index.offsets[codes]
-    _, judgment = index.rows(codes)
-    filled = np.arange(max(1, int(pooled.max(initial=0)))) < pooled[:, None]
-    grades = np.zeros(filled.shape)
-    grades[filled] = index.grades[judgment]
+    rows, is_padding = _padded_rows(index.offsets[codes], pooled)
+    grades = _spread(index.grades, rows, is_padding, 0).astype(np.float64, copy=False)
     negative = grades < 0
     if not negative.any():
         return grades, np.zeros((len(codes), 0)), pooled, pooled
