@@ -76,7 +76,7 @@ def queries_needed(
         The numbers of queries with a value; NaN if the differences have mean or standard deviation
         0.
     """
-    from rankgate.measurement.stats.query_power import queries_for, queries_for_power
+    from rankgate.measurement.stats.query_power import queries_for
 
     delta = join_deltas([values for values, _ in pairs])
     size = (~np.isnan(delta)).sum(axis=0)
@@ -87,21 +87,33 @@ def queries_needed(
     )
     query_counts = np.full(delta.shape[1], np.nan)
     if usable_columns.size:
-        alpha = strictest_level(test, correction, delta.shape[1])
         usable_deltas = delta[:, usable_columns]
         for targets in _targets(measured_deltas[usable_columns], wanted_difference):
             mean, asked_columns = targets
-            start = [
-                queries_for_power(mean[j], sd[usable_columns[j]], alpha, test.power) for j in asked_columns
-            ]
+            spread = sd[usable_columns[asked_columns]]
+            start = _starting_sizes(mean[asked_columns], spread, test, correction, delta.shape[1])
             decide = _make_decision(usable_deltas, mean, asked_columns, test, correction, delta.shape[1])
             queries = queries_for(
-                usable_deltas, decide, test.power, mean=mean, start=np.array(start), seed=test.seed
+                usable_deltas, decide, test.power, mean=mean, start=start, seed=test.seed
             )
             query_counts[usable_columns[asked_columns]] = (
                 queries * size[usable_columns[asked_columns]] / len(delta)
             )
     return np.split(query_counts, len(pairs))
+
+
+def _starting_sizes(delta: Floats, sd: Floats, test: Test, correction: str, tests: int) -> Floats:
+    """(D,) numbers of queries of single t-tests, the clearest difference at the strictest level.
+
+    Later differences are tested at the levels of Holm's next steps: alpha over the tests that are left.
+    """
+    from rankgate.measurement.stats.query_power import queries_for_power
+
+    sizes = np.empty(len(delta))
+    for step, column in enumerate(np.argsort(-np.abs(delta) / sd, kind="stable")):
+        alpha = strictest_level(test, correction, tests - step)
+        sizes[column] = queries_for_power(delta[column], sd[column], alpha, test.power)
+    return sizes
 
 
 def _targets(
