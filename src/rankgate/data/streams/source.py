@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from time import perf_counter
 from typing import IO, TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
@@ -60,13 +61,18 @@ def read_ahead(chunks: Iterator[T]) -> Iterator[T]:
 
 
 def run_in_order(tasks: Iterable[Callable[[], T]]) -> Iterator[T]:
-    """The results of tasks in order, with a few tasks running at a time.
+    """The results of tasks in order, with a few tasks running at a time; a single one needs no thread.
 
     An error of a task reaches the caller when its result is due.
     """
+    remaining_tasks = iter(tasks)
+    first_tasks = list(islice(remaining_tasks, 2))
+    if len(first_tasks) < 2:
+        yield from (task() for task in first_tasks)
+        return
     with ThreadPoolExecutor(_WORKERS, "rankgate-parse") as makers:
         futures: deque[Future[T]] = deque()
-        for task in tasks:
+        for task in chain(first_tasks, remaining_tasks):
             futures.append(makers.submit(task))
             if len(futures) > _WORKERS:
                 yield futures.popleft().result()
