@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +23,7 @@ class Contestant:
 
     Attributes:
         name: as the table shows it.
-        script: the file in ``peers``; empty for our own command line.
+        script: the file in ``peers``; empty for our own command line. A program in C is compiled first.
         arguments: what the script gets after the two files.
         floor: only reads; has no means.
         inside: times itself, because its data is in memory before it begins.
@@ -35,6 +37,8 @@ class Contestant:
 
     def command(self, programs: Path, qrels: Path, run: Path) -> list[str]:
         """The command for one pair of files."""
+        if self.script.endswith(".c"):
+            return [_compiled(_PEERS / self.script, programs), str(qrels), str(run)]
         if self.script:
             script = str(_PEERS / self.script)
             return [str(programs / "python"), script, str(qrels), str(run), *self.arguments]
@@ -53,7 +57,16 @@ class Contestant:
         return dict(result)
 
 
+def _compiled(source: Path, programs: Path) -> str:
+    """The program of a source in C, compiled again where it is older."""
+    program = programs / source.stem
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        subprocess.run(["cc", "-O3", "-o", str(program), str(source), "-lm"], check=True)
+    return str(program)
+
+
 OURS = Contestant("rankgate eval")
+LEAST = Contestant("C program", "floor.c")
 SCAN = Contestant("bare Polars scan", "scan.py", floor=True)
 BATCHES = Contestant("bare Polars scan, in batches", "scan_batches.py", floor=True)
 BARE = Contestant("bare interpreter, read_csv", "bare.py", floor=True)
@@ -67,9 +80,20 @@ THEIR_DICTS = Contestant("pytrec_eval-terrier, dicts", "with_pytrec_eval.py", ("
 
 def contestants(workload: str, *, quick: bool) -> list[Contestant]:
     """Who takes part in a workload, ourselves first."""
+    can_compile = [LEAST] if shutil.which("cc") and "shuffled" not in workload else []
     if workload == "huge":
-        return [OURS, SCAN, BATCHES]
-    all_contestants = [OURS, SCAN, PYTREC_EVAL, IR_MEASURES, RANX, OUR_DICTS, OUR_FRAMES, THEIR_DICTS]
+        return [OURS, *can_compile, SCAN, BATCHES]
+    all_contestants = [
+        OURS,
+        *can_compile,
+        SCAN,
+        PYTREC_EVAL,
+        IR_MEASURES,
+        RANX,
+        OUR_DICTS,
+        OUR_FRAMES,
+        THEIR_DICTS,
+    ]
     if workload.startswith("small"):
         all_contestants.insert(1, BARE)
     elif quick:

@@ -7,23 +7,30 @@ Every verb is a process on three sizes, each twice as large as the one before; a
 NumPy and Polars reads the same files (`bench/plain_programs.py`). Printed are processor seconds of
 the whole process, the least of some executions; the exponent, log2 of the growth from the second
 size to the third, without the start of Python, NumPy and Polars; the ratio to the plain program on
-the third size; and the most resident memory there. Other programs may be busy.
+the third size; and the most resident memory there. Other programs may be busy. Rows are kept in
+bench/growth.json, and the tables of docs/speed.md and docs/speed-figures.md are written from it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from math import log2
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+import glance
+import page
+from environment import machine
 from logs import KPIS, write_log
 from measure import installed_environment
 from rankgate.decisions.gating.policy import DEFAULT_POLICY
@@ -245,8 +252,32 @@ CASES = (
 )
 
 
-def measure(case: Case, folder: Path) -> list[str]:
-    """The cells of a row of the table."""
+@dataclass(frozen=True)
+class Growth:
+    """What was measured for a case.
+
+    Attributes:
+        title: the command, and what is special about it.
+        axis, sizes: what grows.
+        seconds: of the processor, for each size.
+        exponent: of the growth from the second size to the third, without the start.
+        plain_seconds: of the plain program on the third size.
+        memory: the most resident bytes on the third size.
+        circumstances: the day and the processor.
+    """
+
+    title: str
+    axis: str
+    sizes: tuple[int, ...]
+    seconds: tuple[float, ...]
+    exponent: float
+    plain_seconds: float
+    memory: int
+    circumstances: str
+
+
+def measure(case: Case, folder: Path) -> Growth:
+    """Execute a case."""
     start = _least(["-c", "import numpy, polars"], 5)[0]
     seconds = []
     for size in case.sizes:
@@ -259,10 +290,30 @@ def measure(case: Case, folder: Path) -> list[str]:
     plain_seconds, _ = _least([str(PLAIN), *plain], TIMES)
     exponent = log2(max(seconds[2] - start, 0.01) / max(seconds[1] - start, 0.01))
     title = f"{case.verb}, {case.note}" if case.note else case.verb
-    sizes = " / ".join(f"{size:,}" for size in case.sizes)
-    figures = [f"{sizes} {case.axis}", " / ".join(f"{cpu:.2f}" for cpu in seconds)]
-    ratio = f"{seconds[2] / plain_seconds:.1f}"
-    return [title, *figures, f"{exponent:.2f}", f"{plain_seconds:.2f}", ratio, f"{memory / 1e6:.0f}"]
+    circumstances = f"{datetime.now(UTC).date()}, {machine()['cpu']}"
+    return Growth(
+        title, case.axis, case.sizes, tuple(seconds), exponent, plain_seconds, memory, circumstances
+    )
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """All rows in Markdown, those of one day and processor together."""
+    lines = []
+    for circumstances in dict.fromkeys(row["circumstances"] for row in rows):
+        lines += [f"Measured on {circumstances}:", ""]
+        lines += ["| command | sizes | CPU s | exponent | plain CPU s | ratio | MB |"]
+        lines += ["| --- | --- | ---: | ---: | ---: | ---: | ---: |"]
+        for row in rows:
+            if row["circumstances"] == circumstances:
+                sizes = " / ".join(f"{size:,}" for size in row["sizes"])
+                seconds = " / ".join(f"{cpu:.2f}" for cpu in row["seconds"])
+                ratio = row["seconds"][-1] / row["plain_seconds"]
+                figures = [f"{row['exponent']:.2f}", f"{row['plain_seconds']:.2f}", f"{ratio:.1f}"]
+                memory = f"{row['memory'] / 1e6:.0f}"
+                cells = [row["title"], f"{sizes} {row['axis']}", seconds, *figures, memory]
+                lines.append(f"| {' | '.join(cells)} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def _least(arguments: list[str], times: int) -> tuple[float, int]:
@@ -288,14 +339,18 @@ def _execute(arguments: list[str]) -> tuple[float, int]:
 
 
 def main() -> None:
-    """Measure the verbs that are named, or all, and print the table."""
+    """Measure the verbs that are named, or all, and write the tables."""
     names = sys.argv[1:] or [case.verb for case in CASES]
-    print("| verb | sizes | CPU s | exponent | plain CPU s | ratio | MB |")
-    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+    rows = {row["title"]: row for row in json.loads(glance.GROWTH.read_text())}
     with tempfile.TemporaryDirectory(prefix="rankgate-growth-") as folder:
         for case in CASES:
             if case.verb in names:
-                print(f"| {' | '.join(measure(case, Path(folder)))} |", flush=True)
+                row = json.loads(json.dumps(asdict(measure(case, Path(folder)))))
+                rows[row["title"]] = row
+                print(table([row]), flush=True)
+    glance.GROWTH.write_text(json.dumps([*rows.values()], indent=1) + "\n")
+    page.replace("growth", table([*rows.values()]))
+    glance.write()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@
 
 Needs nothing but Python: the contestants and the workloads live in an environment that is
 built in bench/work on first use. Without --quick, bench/results.json and the tables of
-docs/speed.md are written; rows of other machines, versions and days stay in tables of their own.
+docs/speed.md and docs/speed-figures.md are written; rows of other machines, versions and days stay in tables of their own.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import chart
+import glance
 import page
 import rows as table
 import targets
-from contestants import OURS, Contestant, contestants
+from contestants import LEAST, OURS, Contestant, contestants
 from environment import machine, prepared, versions
 from measure import Repeated, alternating
 
@@ -56,7 +57,9 @@ def main() -> int:
         participants = contestants(name, quick=options.quick)
         if needed is not None:
             participants = [
-                contestant for contestant in participants if contestant.name in needed[name] | {OURS.name}
+                contestant
+                for contestant in participants
+                if contestant.name in needed[name] | {OURS.name, LEAST.name}
             ]
         measured = _measured(name, programs, participants)
         rows += [replace(row, circumstances=circumstances) for row in measured]
@@ -128,6 +131,7 @@ def _write(rows: list[table.Row], measured: list[targets.Outcome], load: float) 
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
     page.replace("results", table.markdown(rows, LIMIT))
     chart.CHART.write_text(chart.draw(result["rows"]))
+    glance.write()
     if all(outcome.measured is not None for outcome in measured):
         page.replace("targets", targets.markdown(measured))
 
