@@ -7,7 +7,8 @@
 
 Needs nothing but Python: the contestants and the workloads live in an environment that is
 built in bench/work on first use. Without --quick, bench/results.json and the tables of
-docs/speed.md and docs/speed-figures.md are written; rows of other machines, versions and days stay in tables of their own.
+docs/speed.md and docs/speed-figures.md are written; rows of other machines, versions and days stay
+in tables of their own.
 """
 
 from __future__ import annotations
