@@ -136,3 +136,17 @@ def test_bad_rows_of_a_sheet_of_raters_are_named_by_their_own_line(folder, run):
 def test_a_frame_without_the_column_is_refused(folder):
     with raises("missing-column"):
         rankgate.agree(pl.read_csv(folder / "run.csv"), columns=f"{PAIR},grade=rater_*")
+
+
+@pytest.mark.parametrize("kind", ["file", "frame"])
+def test_a_named_rank_may_be_a_distance(kind, tmp_path):
+    distances = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["near", "far"], "distance": [0.12, 0.45]})
+    source = distances
+    if kind == "file":
+        source = tmp_path / "distances.csv"
+        distances.write_csv(source)
+    judgments = {"q": {"near": 1, "far": 0}}
+    with raises("missing-column"):
+        rankgate.evaluate(judgments, source, metrics=["RR"])
+    collection = rankgate.Collection(judgments, columns="rank=distance")
+    assert rankgate.evaluate(collection, source, metrics=["RR"]).runs[0].means["RR"] == 1

@@ -10,8 +10,8 @@ from rankgate.data.table_rows import (
     find_repeated_hashes,
     range_starts,
     sort_halves,
-    sort_rankings,
     sort_ranges,
+    sort_rankings,
     split_ranges,
     unique_range_starts,
 )

@@ -344,8 +344,8 @@ def _is_possible(column: str, facts: _ColumnFacts) -> bool:
         has_few_labels = facts.different <= _MAX_LABELS and facts.longest <= _MAX_LABEL_LENGTH
         has_few_labels = has_few_labels and (facts.labels or facts.different < facts.rows)
         return facts.different <= _MAX_GRADES if facts.numeric else has_few_labels
-    if column == "rank":
-        return facts.whole and facts.lowest >= 0
+    if column == "rank":  # distances have fractions
+        return facts.numeric and facts.lowest >= 0
     return facts.numeric
 
 

@@ -352,7 +352,7 @@ def _map_table(table: Table, how: ColumnMap, kind_map: Mapping[str, str], kind: 
     }
     fields = column_indexes.pop("field", ())  # fields keep their names
     if not how.has_raters or "grade" not in column_indexes:
-        return RenamedTable(table, _renamed_header(column_indexes, table.names, fields))
+        return RenamedTable(table, _renamed_header(column_indexes, table.names, fields), {*column_indexes})
     if kind == "qrels":
         problem = (
             f"{how.theirs['grade']} are the ratings of several raters; resolve them into judgments first "

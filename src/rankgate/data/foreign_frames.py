@@ -153,7 +153,8 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
     if isinstance(table, list | tuple | Mapping) or not is_frame(table):
         return table
     frame = lazy_frame(table)
-    names = frame.collect_schema().names()
+    types = frame.collect_schema()
+    names = types.names()
     matches = {
         column: next((name for name in (text, *text.split(NAME_SEPARATOR)) if name in names), None)
         for column, text in columns.items()
@@ -161,10 +162,11 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
     source_columns = {column: name for column, name in matches.items() if name is not None}
     ids = document_columns(names) if "doc_id" in source_columns else ()
     other_columns = [name for name in names if name not in {*source_columns, *source_columns.values(), *ids}]
-    return frame.select(
-        *other_columns,
-        *(pl.col(source_column).alias(column) for column, source_column in source_columns.items()),
-    )
+    named = {column: pl.col(source_column) for column, source_column in source_columns.items()}
+    has_ranks = "rank" in named and types[source_columns["rank"]].is_numeric()
+    if has_ranks and not match_columns(names, ("score",)):
+        named["score"] = -named.pop("rank").cast(pl.Float64)  # distances too, which are no whole numbers
+    return frame.select(*other_columns, **named)
 
 
 def is_header(fields: Iterable[str]) -> bool:

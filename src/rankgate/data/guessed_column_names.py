@@ -70,6 +70,7 @@ _COLUMN_NAMES: Mapping[str, str] = {
         """,
     "rank": """
         pos ranking order place resultrank resultposition rankposition slot
+        distance dist vectordistance
         rang platz stelle posicion puesto posicao pozycja posizione positie plek sira
         позиция место 順位 排名 名次 순위
         """,

@@ -90,7 +90,9 @@ class FilePiece:
         }
         file_table = FrameTable(source, rename_columns(scan, known_columns))
         schema = file_table.required_schema("qrels" if table.number == "grade" else "runs")
-        number = pl.col(table.number) if table.number in schema.kept else -pl.col("rank")
+        rank = pl.col("rank").cast(pl.Float64)
+        whole_rank = pl.when(rank == rank.round()).then(rank)  # other numbers are no ranks
+        number = pl.col(table.number) if table.number in schema.kept else -whole_rank
         return file_table.rows(schema).with_columns(number.cast(pl.Float64).alias(table.number))
 
 

@@ -376,7 +376,8 @@ def _with_our_columns(
         F.col(quote_column(theirs_by_ours[number])).try_cast("double") if number in theirs_by_ours else None
     )
     if value is None and number == "score" and "rank" in theirs_by_ours:
-        value = -F.col(quote_column(theirs_by_ours["rank"])).try_cast("double")
+        rank = F.col(quote_column(theirs_by_ours["rank"])).try_cast("double")
+        value = -rank if "rank" in named_by_user else -F.when(rank == F.round(rank), rank)
     for our_name in ("query_id", "doc_id", number):
         if our_name not in theirs_by_ours and (our_name != number or value is None):
             problem = missing_column_message(our_name, list(types))

@@ -6,7 +6,7 @@ them in frames. The columns decide which part of `FileContents` the table is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -134,6 +134,7 @@ class Table:
         log_format: the name of this format among the formats of logs.
         header_line: the line of the names, if the file has lines.
         is_ragged: True if rows may have other columns than the first.
+        named_by_user: our columns that a user named; the others were found by their names.
     """
 
     source: InputFile
@@ -142,6 +143,7 @@ class Table:
     log_format = "parquet"
     header_line: int | None = None
     is_ragged = False
+    named_by_user: Collection[str] = ()
 
     def frames(self, schema: TableSchema) -> Iterator[pl.DataFrame]:
         """The rows of some columns under our names, piece by piece: numbers as Float64, else text.

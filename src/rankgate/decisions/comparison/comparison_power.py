@@ -93,9 +93,7 @@ def queries_needed(
             spread = sd[usable_columns[asked_columns]]
             start = _starting_sizes(mean[asked_columns], spread, test, correction, delta.shape[1])
             decide = _make_decision(usable_deltas, mean, asked_columns, test, correction, delta.shape[1])
-            queries = queries_for(
-                usable_deltas, decide, test.power, mean=mean, start=start, seed=test.seed
-            )
+            queries = queries_for(usable_deltas, decide, test.power, mean=mean, start=start, seed=test.seed)
             query_counts[usable_columns[asked_columns]] = (
                 queries * size[usable_columns[asked_columns]] / len(delta)
             )

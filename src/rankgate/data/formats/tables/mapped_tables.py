@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,12 +22,13 @@ class RenamedTable(Table):
     Args:
         table: the table.
         names: the new name of each column, in the order of the columns.
+        named_by_user: see `Table`.
     """
 
-    def __init__(self, table: Table, names: Sequence[str]) -> None:
+    def __init__(self, table: Table, names: Sequence[str], named_by_user: Collection[str]) -> None:
         self.source, self.noun, self.header_line = table.source, table.noun, table.header_line
         self.is_ragged = table.is_ragged
-        self.names = names
+        self.names, self.named_by_user = names, named_by_user
         self._table = table
 
     def frames(self, schema: TableSchema) -> Iterator[pl.DataFrame]:

@@ -145,6 +145,28 @@ def with_scores(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.select("query_id", "doc_id", -pl.col("rank").alias("score"))
 
 
+def refuse_fractional_ranks(rank_cells: pl.Series, location: RowLocation, first_row: int) -> None:
+    """Check that ranks are whole numbers: what PostgreSQL's ts_rank gives is a score, for example.
+
+    Args:
+        rank_cells: some ranks, as numbers or text.
+        location: the place of their table.
+        first_row: the row of the first one.
+
+    Raises:
+        InputError: a rank is not a whole number.
+    """
+    ranks = rank_cells.cast(pl.Float64, strict=False)
+    is_fractional = (ranks != ranks.round()).fill_null(value=False)
+    if is_fractional.any():
+        row = int(is_fractional.arg_true()[0])
+        problem = (
+            f"rank {ranks[row]:g} is not a whole number. If greater is better, as with PostgreSQL's ts_rank, "
+            "add columns score=rank; if less is better, as with distances, rank=rank."
+        )
+        raise location.error(problem, first_row + row, "not-a-rank")
+
+
 def choose_part(
     contents: FileContents, holds: Sequence[str] = HOLDS, columns: Sequence[str] = COLUMNS
 ) -> tuple[str, tuple[Loss, ...]]:

@@ -124,7 +124,7 @@ def read_table_run(table: Table) -> Run:
         _refuse_repeated_columns(table, column_schema)
 
     def pieces(column: str) -> Iterator[pl.DataFrame]:
-        yield from map(schemas.with_scores, table.frames(schema_by_column[column]))
+        yield from map(schemas.with_scores, _frames_of_run(table, schema_by_column[column]))
 
     return Run.of_columns(
         table.source.stem,
@@ -162,7 +162,22 @@ def raw_rows(table: Table, read_as: InputKind | None = None) -> RawQrels | RawRu
         defects=True,
     )
     _refuse_repeated_columns(table, schema)
-    return unchecked_rows(input_kind, table.frames(schema), table.source.stem, table.location)
+    return unchecked_rows(input_kind, _frames_of_run(table, schema), table.source.stem, table.location)
+
+
+def _frames_of_run(table: Table, schema: TableSchema) -> Iterator[pl.DataFrame]:
+    """The rows of some columns; ranks that make the scores must be whole numbers.
+
+    Raises:
+        InputError: a rank is not; see also `Table.frames`.
+    """
+    makes_scores = "rank" in schema.kept and "score" not in schema.kept and "rank" not in table.named_by_user
+    first_row = 0
+    for frame in table.frames(schema):
+        if makes_scores:
+            schemas.refuse_fractional_ranks(frame["rank"], table.location, first_row)
+        first_row += len(frame)
+        yield frame
 
 
 def read_columns(table: Table, schema: TableSchema) -> pl.DataFrame:
