@@ -295,11 +295,12 @@ def find_form(path: str | Path, forms: Sequence[str], hint: str = "") -> str:
     raise UsageError(f"{path}: {reason}; use a name that ends in {expected}{hint}.", code="unknown-format")
 
 
-def save_file(path: str | Path, content: str | bytes) -> None:
-    """Write text or bytes to a file that is replaced in one step, or directly to a device.
+def save_file(path: str | Path, content: str | bytes | Iterator[str]) -> None:
+    """Write text, its pieces, or bytes to a file that is replaced in one step, or directly to a device.
 
     Raises:
         UsageError: a folder, or a place where nothing can be written.
     """
     with replace_file(path) as stream:
-        stream.write(content.encode("utf-8") if isinstance(content, str) else content)
+        for piece in (content,) if isinstance(content, str | bytes) else content:
+            stream.write(piece.encode("utf-8") if isinstance(piece, str) else piece)

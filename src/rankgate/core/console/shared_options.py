@@ -8,7 +8,7 @@ A name means the same in all commands. Options of metrics and conventions are in
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,11 +72,11 @@ def check_paths(inputs: Sequence[str], output: str | None = None) -> None:
             raise UsageError(f"{output}: would replace an input; name another file.", code="output-is-input")
 
 
-def write_output(text: str | bytes, output: str | None = None) -> None:
+def write_output(text: str | bytes | Iterator[str], output: str | None = None) -> None:
     """Write a result to standard output, or to a file that is replaced in one step.
 
     Args:
-        text: words; or the bytes of a picture.
+        text: words, or pieces of them; or the bytes of a picture.
         output: a file; None and ``-`` are standard output.
 
     Raises:
@@ -84,8 +84,9 @@ def write_output(text: str | bytes, output: str | None = None) -> None:
     """
     if output in (None, "-"):
         # in pieces, as an unbuffered stream reports a closed reader only at the next write
-        for begin in range(0, len(text), _CHUNK_SIZE):
-            click.echo(text[begin : begin + _CHUNK_SIZE], nl=False, color=True)  # ids keep their escapes
+        for piece in (text,) if isinstance(text, str | bytes) else text:
+            for begin in range(0, len(piece), _CHUNK_SIZE):
+                click.echo(piece[begin : begin + _CHUNK_SIZE], nl=False, color=True)  # ids keep their escapes
         return
     from rankgate.core.output_files import save_file
 

@@ -23,7 +23,7 @@ from rankgate.core.errors import UsageError, replace_controls
 from rankgate.core.present.document_model import make_printable
 from rankgate.core.present.lazy_names import load_upper
 from rankgate.core.present.text_tables import WIDTH, wrap_line
-from rankgate.core.present.write_results import FORMS, render_result
+from rankgate.core.present.write_results import FORMS, render_result, result_json
 from rankgate.core.progress import progress
 
 if TYPE_CHECKING:
@@ -265,8 +265,11 @@ def print_result(result: Result, form: str, output: str | None = None, **options
         UsageError: the file cannot be written, or the figures cannot be sent.
     """
     record_if_requested(result)
-    text = render_result(result, form, output_width(output), **options)
-    write_output(style_output(text, form, output), output)
+    if form == "json":
+        write_output(result_json(result, options), output)
+    else:
+        text = render_result(result, form, output_width(output), **options)
+        write_output(style_output(text, form, output), output)
     context = click.get_current_context(silent=True)
     for service in context.meta.get(_SERVICES_KEY, ()) if context is not None else ():
         send_figures(result, service)

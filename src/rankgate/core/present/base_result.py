@@ -29,7 +29,7 @@ all kinds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
 from operator import attrgetter
@@ -146,11 +146,19 @@ class Coded:
         Raises:
             TypeError: it has no such part.
         """
+        from rankgate.core.present.codec import encode_rows
+
+        return self.encoded(parts, encode_rows)
+
+    def encoded(
+        self, parts: Mapping[str, bool], encode_frame: Callable[[pl.DataFrame], Any]
+    ) -> dict[str, Any]:
+        """As `to_dict`, each frame as a function gives it."""
         from rankgate.core.present.codec import encode_fields
 
         if unknown := parts.keys() - {option for option, _ in self.PARTS.values()}:
             raise TypeError(f"{type(self).__name__} has no part {min(unknown)!r}.")
-        return {**self.head(), **encode_fields(self, parts)}
+        return {**self.head(), **encode_fields(self, parts, encode_frame)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -328,9 +336,10 @@ class Result(Coded, ByContent):
 
         return save_result(self, path)
 
-    def values_to_save(self) -> dict[str, Any]:
-        """All values, as `save` writes them; overridden where ``to_dict`` leaves some out."""
-        return self.to_dict()
+    @property
+    def saved_parts(self) -> dict[str, bool]:
+        """The parts that `save` writes, where ``to_dict`` leaves some out."""
+        return {}
 
     def _table(self) -> pl.DataFrame:
         name = self.main_table or next(iter(self.SCHEMAS), "")

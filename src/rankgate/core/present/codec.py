@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import MappingProxyType, UnionType
@@ -51,33 +51,53 @@ class InputHash(NamedTuple):
     sha256: str
 
 
-def encode(value: Any, parts: Mapping[str, bool] = _NO_PARTS) -> Any:
+def encode_rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame as plain values."""
+    columns = [encode_column(column) for column in table]
+    return [dict(zip(table.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def encode(
+    value: Any,
+    parts: Mapping[str, bool] = _NO_PARTS,
+    encode_frame: Callable[[pl.DataFrame], Any] = encode_rows,
+) -> Any:
     """A field as plain values, with the parts that ``to_dict`` takes; NaN and infinite numbers are None.
 
     >>> encode((1.5, float("nan"), {3: "a"}))
     [1.5, None, {'3': 'a'}]
     """
-    if _is_frame(value):
-        columns = [_encode_column(column) for column in value]
-        return [dict(zip(value.columns, row, strict=True)) for row in zip(*columns, strict=True)]
+    if is_frame(value):
+        return encode_frame(value)
     if hasattr(value, "to_dict"):
-        return value.to_dict(**parts)
+        return _encode_declared(value, parts, encode_frame)
     if is_dataclass(value) and not isinstance(value, type):
-        return encode_fields(value, parts)
+        return encode_fields(value, parts, encode_frame)
     if hasattr(value, "_asdict"):  # a named tuple
         value = value._asdict()
     if hasattr(value, "tolist"):  # an array
         value = value.tolist()
     if isinstance(value, Mapping):
-        return {str(key): encode(content, parts) for key, content in value.items()}
+        return {str(key): encode(content, parts, encode_frame) for key, content in value.items()}
     if isinstance(value, tuple | list | frozenset):
-        return [encode(member, parts) for member in value]
+        return [encode(member, parts, encode_frame) for member in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
 
 
-def _encode_column(column: pl.Series) -> list[Any]:
+def _encode_declared(
+    value: Any, parts: Mapping[str, bool], encode_frame: Callable[[pl.DataFrame], Any]
+) -> dict[str, Any]:
+    """The values of ``to_dict``; frames of a class with its own ``to_dict`` are lists of rows."""
+    from rankgate.core.present.base_result import Coded
+
+    is_declared = isinstance(value, Coded) and type(value).to_dict is Coded.to_dict
+    values: dict[str, Any] = value.encoded(parts, encode_frame) if is_declared else value.to_dict(**parts)
+    return values
+
+
+def encode_column(column: pl.Series) -> list[Any]:
     """The values of a column as plain values; only floats and nested values need work."""
     import polars as pl
 
@@ -96,7 +116,11 @@ def stored_fields(cls: Any) -> list[str]:
     return [field.name for field in fields(cls) if field.metadata.get("stored", True)]
 
 
-def encode_fields(value: Any, parts: Mapping[str, bool] = _NO_PARTS) -> dict[str, Any]:
+def encode_fields(
+    value: Any,
+    parts: Mapping[str, bool] = _NO_PARTS,
+    encode_frame: Callable[[pl.DataFrame], Any] = encode_rows,
+) -> dict[str, Any]:
     """The fields of a dataclass as plain values, by their keys in JSON."""
     optional, options = getattr(value, "OPTIONAL", ()), getattr(value, "PARTS", {})
     written = getattr(value, "WRITTEN", None) or (*getattr(value, "DERIVED", ()), *stored_fields(value))
@@ -105,8 +129,8 @@ def encode_fields(value: Any, parts: Mapping[str, bool] = _NO_PARTS) -> dict[str
         option, is_usual = options.get(name, ("", True))
         if not parts.get(option, is_usual):
             continue
-        content = encode(getattr(value, name), parts)
-        if content or name not in optional:
+        content = encode(getattr(value, name), parts, encode_frame)
+        if name not in optional or (len(content) if is_frame(content) else content):
             keys = _keys(value, name)
             for key, member in zip(keys, content if len(keys) > 1 else [content], strict=True):
                 path, _, last = key.rpartition(".")
@@ -121,7 +145,7 @@ def _keys(cls: Any, name: str) -> tuple[str, ...]:
     return (keys,) if isinstance(keys, str) else keys
 
 
-def _is_frame(value: object) -> bool:
+def is_frame(value: object) -> bool:
     """True for a Polars frame; Polars is not loaded for the check."""
     return "polars" in sys.modules and isinstance(value, sys.modules["polars"].DataFrame)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rankgate.core.present.document_model import Document
-    from rankgate.core.value_types import Json
 
 
 def to_json(result: Mapping[str, object]) -> str:
@@ -29,33 +28,89 @@ def to_json(result: Mapping[str, object]) -> str:
     >>> to_json({"mean": {"AP": float("nan")}}).replace("\n", "")
     '{  "mean": {    "AP": null  }}'
     """
-    return _indent_json(result, "\n") + "\n"
+    return "".join(_json_pieces(result, "\n")) + "\n"
 
 
+def result_json(result: WritableResult, parts: Mapping[str, bool]) -> Iterator[str]:
+    """The JSON of a result in pieces, so that a large table is never in memory as text.
+
+    Args:
+        result: any result.
+        parts: as the result's ``to_dict`` takes them.
+    """
+    from rankgate.core.present.codec import encode
+
+    piece = io.StringIO()
+    for text in _json_pieces(encode(result, parts, lambda table: table), "\n"):
+        if piece.write(text) and piece.tell() > _PIECE:
+            yield piece.getvalue()
+            piece = io.StringIO()
+    yield f"{piece.getvalue()}\n"
+
+
+_PIECE = 1 << 20  # letters
+_ROWS_PER_TEXT = 1 << 12
 _SCALARS = {str, int, float, bool, type(None)}
 
 
-def _indent_json(value: object, margin: str) -> str:
+def _json_pieces(value: object, margin: str) -> Iterator[str]:
     """As `json.dumps` with an indent of 2, whose encoder in Python takes twice as long.
 
     Args:
-        value: any JSON value.
+        value: any JSON value; a frame is the list of its rows.
         margin: a line break and the indent of the line in which the value begins.
     """
+    if hasattr(value, "iter_slices"):  # a frame
+        yield from _table_pieces(value, margin)
+        return
     if not value or not isinstance(value, dict | list | tuple):
-        return _encode_json(value, margin)
+        yield _encode_json(value, margin)
+        return
     inner = f"{margin}  "
     members = value.values() if isinstance(value, dict) else value
     if _SCALARS.issuperset(map(type, members)):  # written in C, as one line with breaks in it
         text = _encode_json(value, inner)
-        return f"{text[0]}{inner}{text[1:-1]}{margin}{text[-1]}"
-    texts = [_indent_json(member, inner) for member in members]
-    if isinstance(value, dict):
-        keys = [_encode_json(key, margin) for key in value]
-        names = [key if key[0] == '"' else f'"{key}"' for key in keys]
-        texts = [f"{name}: {text}" for name, text in zip(names, texts, strict=True)]
-    text = f",{inner}".join(texts)
-    return f"{{{inner}{text}{margin}}}" if isinstance(value, dict) else f"[{inner}{text}{margin}]"
+        yield f"{text[0]}{inner}{text[1:-1]}{margin}{text[-1]}"
+        return
+    names = [f"{_encode_key(key)}: " for key in value] if isinstance(value, dict) else [""] * len(value)
+    begin, end = "{}" if isinstance(value, dict) else "[]"
+    for name, member in zip(names, members, strict=True):
+        yield f"{begin}{inner}{name}"
+        yield from _json_pieces(member, inner)
+        begin = ","
+    yield f"{margin}{end}"
+
+
+def _table_pieces(table: pl.DataFrame, margin: str) -> Iterator[str]:
+    """The rows of a frame, some of them at a time."""
+    inner = f"{margin}    "
+    cells = (f"{inner}{_encode_key(name)}: ".replace("%", "%%") + "%s" for name in table.columns)
+    template = f"{margin}  {{{','.join(cells)}{margin}  }}"
+    begin = "["
+    for rows in table.iter_slices(_ROWS_PER_TEXT) if len(table) else ():
+        columns = [_cell_texts(column, inner) for column in rows]
+        yield begin + ",".join([template % row for row in zip(*columns, strict=True)])
+        begin = ","
+    yield f"{margin}]" if begin == "," else "[]"
+
+
+def _cell_texts(column: pl.Series, margin: str) -> list[str]:
+    import polars as pl
+
+    from rankgate.core.present.codec import encode_column
+
+    values = encode_column(column)
+    if column.dtype.is_float():
+        return ["null" if value is None else repr(value) for value in values]
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        return ["".join(_json_pieces(value, margin)) for value in values]
+    texts = {value: _encode_json(value, margin) for value in set(values)}
+    return [texts[value] for value in values]
+
+
+def _encode_key(key: object) -> str:
+    text = _encode_json(key, "")
+    return text if text[0] == '"' else f'"{text}"'
 
 
 def _encode_json(value: object, margin: str) -> str:
@@ -95,8 +150,9 @@ class WritableResult(Protocol):
         """Plain values for JSON."""
         ...
 
-    def values_to_save(self) -> dict[str, Any]:
-        """All values to save."""
+    @property
+    def saved_parts(self) -> dict[str, bool]:
+        """The parts of `to_dict` to save."""
         ...
 
     def to_polars(self) -> pl.DataFrame:
@@ -114,8 +170,7 @@ def render_result(result: WritableResult, form: str, width: int = WIDTH, **optio
         options: as the result's ``document`` takes them (``to_dict`` for JSON).
     """
     if form == "json":
-        values: dict[str, Json] = result.to_dict(**options)
-        return to_json(values)
+        return "".join(result_json(result, options))
     return render_document(result.document(**options), form, width)
 
 
@@ -141,7 +196,7 @@ def save_result(result: WritableResult, path: str | Path) -> Path:
     """
     form = find_form(path, (*FORMS, "parquet"))
     if form == "json":
-        save_file(path, to_json(result.values_to_save()))
+        save_file(path, result_json(result, result.saved_parts))
     elif form == "parquet":
         file = io.BytesIO()
         result.to_polars().write_parquet(file)

@@ -258,9 +258,10 @@ class Scores(Result):
             **({} if self.weighted is None else {"weighted": self.weighted.to_dicts()}),
         }
 
-    def values_to_save(self) -> dict[str, Any]:
-        """With the values of queries, which `compare` and others need; from Spark with sums."""
-        return self.to_dict(per_query=not isinstance(self.maker, DistantMaker))
+    @property
+    def saved_parts(self) -> dict[str, bool]:
+        """The values of queries, which `compare` and others need; from Spark sums."""
+        return {"per_query": not isinstance(self.maker, DistantMaker)}
 
     def _run(self, scores: RunScores, *, per_query: bool) -> dict[str, Json]:
         from rankgate.core.present.codec import encode

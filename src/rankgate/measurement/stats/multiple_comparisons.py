@@ -170,6 +170,7 @@ def mean_difference(first: Floats, second: Floats, level: float = 0.95) -> tuple
 _BLOCK = 1 << 14  # sums of shuffled values at one time, which fit the cache
 _LARGE = 1 << 11  # with more values, rows are rotated instead of shuffled, in a fifth of the time
 _TABLE = 1 << 12  # sums of rotated rows in the look-up table
+_COLUMNS = 64  # systems of matrices that are rotated together, whose tables fit the cache
 
 
 @dataclass(frozen=True)
@@ -278,10 +279,14 @@ def randomised_tukey(matrices: Sequence[Floats], *, samples: int = 10_000, seed:
     for shape in dict.fromkeys(matrix.shape for matrix in matrices):
         places = [i for i, matrix in enumerate(matrices) if matrix.shape == shape]
         same_shape = [matrices[i] for i in places]
-        if same_shape[0].size < _LARGE:
-            range_lists = _shuffled_ranges(same_shape, samples, seed)
-        else:
-            range_lists = [_rotated_ranges(matrix, samples, seed) for matrix in same_shape]
+        is_large = same_shape[0].size >= _LARGE
+        compute_ranges = _rotated_ranges if is_large else _shuffled_ranges
+        step = max(1, _COLUMNS // shape[1]) if is_large else len(places)
+        range_lists = [
+            matrix_ranges
+            for begin in range(0, len(places), step)
+            for matrix_ranges in compute_ranges(same_shape[begin : begin + step], samples, seed)
+        ]
         ranges |= dict(zip(places, range_lists, strict=True))
     return [_pairwise_test(matrix, np.sort(ranges[i])) for i, matrix in enumerate(matrices)]
 
@@ -322,26 +327,28 @@ def _shuffled_ranges(matrices: Sequence[Floats], samples: int, seed: int) -> lis
     return list(np.concatenate(ranges).T)
 
 
-def _rotated_ranges(matrix: Floats, samples: int, seed: int) -> Floats:
+def _rotated_ranges(matrices: Sequence[Floats], samples: int, seed: int) -> list[Floats]:
     """The range of means of each rotation; some rows are looked up in a table of all rotations."""
     rng = np.random.default_rng(seed)
-    n, systems = matrix.shape
-    shuffled = rng.permuted(matrix, axis=1)
+    (n, systems), count = matrices[0].shape, len(matrices)
+    order = rng.permuted(np.tile(np.arange(systems), (n, 1)), axis=1)
+    shuffled = np.take_along_axis(np.stack(matrices, axis=-1), order[..., None], axis=1)
     doubled = np.concatenate([shuffled, shuffled[:, :-1]], axis=1)
-    turns = np.lib.stride_tricks.sliding_window_view(doubled, systems, axis=1)
+    turns = np.moveaxis(np.lib.stride_tricks.sliding_window_view(doubled, systems, axis=1), -1, 2)
+    columns = systems * count
     rows_per_table = max(1, int(np.log(_TABLE) / np.log(systems)))
-    step = max(1, _BLOCK // systems)
-    sums = np.zeros((samples, systems))
+    step = max(1, _BLOCK // columns)
+    sums = np.zeros((samples, columns))
     for begin in range(0, n, rows_per_table):
-        table = np.zeros((1, systems))
+        table = np.zeros((1, columns))
         for row in turns[begin : begin + rows_per_table]:
-            table = (table[:, None] + row).reshape(-1, systems)
+            table = (table[:, None] + row.reshape(systems, columns)).reshape(-1, columns)
         draw_index = rng.integers(len(table), size=samples)
         for block in range(0, samples, step):
             rows = draw_index[block : block + step]
             table_rows = np.take(table, rows, axis=0, mode="clip")  # without a check
             sums[block : block + step] += table_rows
-    return np.asarray(np.ptp(sums, axis=1) / n, np.float64)
+    return list((np.ptp(sums.reshape(samples, systems, count), axis=1) / n).T)
 
 
 def _tail(q: Floats, systems: int, df: float = np.inf) -> Floats:

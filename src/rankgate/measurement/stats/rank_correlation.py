@@ -254,10 +254,17 @@ def mean_ranks(values: Floats) -> Floats:
     >>> mean_ranks(np.array([0.2, 0.1, 0.2])).tolist()
     [2.5, 1.0, 2.5]
     """
-    low, high = tie_ends(values)
-    ranks = np.asarray((low + high) / 2, np.float64)
-    ranks[np.isnan(values).any(axis=-1)] = np.nan
+    ranks = np.empty(values.shape)
+    rows, ranks_of_rows = np.atleast_2d(values), np.atleast_2d(ranks)  # a view of the ranks
+    step = max(1, _RANKED_VALUES * len(rows) // max(rows.size, 1))
+    for begin in range(0, len(rows), step):
+        block = rows[begin : begin + step]
+        is_undefined = np.isnan(block).any(axis=-1, keepdims=True)
+        ranks_of_rows[begin : begin + step] = np.where(is_undefined, np.nan, np.add(*tie_ends(block)) / 2)
     return ranks
+
+
+_RANKED_VALUES = 1 << 17  # values whose ranks are computed at one time, which fit the cache
 
 
 def tie_ends(values: Floats) -> tuple[Counts, Counts]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
@@ -340,8 +341,9 @@ def diagnose_events(
         if any(name in check.faults or name in check.total for check in checks):
             base.run(sql)
     findings, passed, skipped = _find_unreadable_lines(manifest), list[str](), list[str]()
+    count_total = cache(lambda sql: int(base.first_value(sql) or 0))  # several checks have one total
     for check in checks:
-        total = int(base.first_value(check.total) or 0)
+        total = count_total(check.total)
         finding = _run_check(base, check, total) if total else None
         if finding:
             findings.append(finding)

@@ -97,15 +97,18 @@ def _missing_search_check(kind: str, subject: Subject) -> Check:
     )
 
 
+_SAME_EVENT = 'action, "at", query_event_id, session, "user", doc_id, rank, value'
+
+
 def _duplicates_check(kind: str, *spoils: Subject, name: str = "") -> Check:
     """The check for repeated events of a kind, as a share of all events of this kind."""
+    events_of_kind = f"FROM events WHERE \"at\" IS NOT NULL AND kind = '{kind}'"
     return Check(
         f"duplicated-{name or spoils[0]}",
         title=f"{kind} events that are in the log more than once",
         faults="SELECT any_value(source_file) || ':' || max(source_line) || ' (' || count(*) || ' times)' AS "
-        'example, count(*) - 1 AS n FROM events WHERE "at" IS NOT NULL AND kind = '
-        f"'{kind}' GROUP BY action, "
-        '"at", query_event_id, session, "user", doc_id, rank, value HAVING count(*) > 1',
+        f"example, count(*) - 1 AS n {events_of_kind} AND hash({_SAME_EVENT}) IN (SELECT hash({_SAME_EVENT}) "
+        f"{events_of_kind} GROUP BY 1 HAVING count(*) > 1) GROUP BY {_SAME_EVENT} HAVING count(*) > 1",
         total=f"SELECT count(*) FROM events WHERE kind = '{kind}'",
         spoils=spoils,
         fix="leave repeated events out with --without-duplicates",

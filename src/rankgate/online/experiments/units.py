@@ -372,8 +372,8 @@ def _logged_counts(log_tables: KpiTables, unit: str, start: date | None, end: da
     with_day = rows.mutate(unit=unit_column, day=rows.at.cast("timestamp").date())
     with_unit = with_day.filter(with_day.unit.notnull() & with_day.at.notnull())
     assigned = with_unit.filter(with_unit.variant.notnull() & _in_period(with_unit.day, start, end))
-    arms = assigned.group_by("unit").aggregate(arm=assigned.variant.min(), arms=assigned.variant.nunique())
-    events_in_period = with_unit.join(arms.filter(arms.arms == 1), "unit")
+    arms = assigned.group_by("unit").aggregate(arm=assigned.variant.min(), last_arm=assigned.variant.max())
+    events_in_period = with_unit.join(arms.filter(arms.arm == arms.last_arm), "unit")
     events_in_period = events_in_period.filter(_in_period(events_in_period.day, start, end))
     kinds = log_tables.base.rows("SELECT DISTINCT kind FROM events ORDER BY 1")["kind"].to_list()
     counts = {f"{kind} events": events_in_period.count(where=events_in_period.kind == kind) for kind in kinds}

@@ -224,10 +224,18 @@ def gather_results(
     collection = replace(collection, judgments=collection.qrels(subtopics=True), grades={})
     baseline = collection.run(baseline)
     runs = [collection.run(run, name) for name, run in candidate_runs]
+    is_read_again = (
+        policy is not None
+        or collection.predicted is not None
+        or len(runs) <= MAX_CANDIDATES
+        or any(run.seeds for run in runs)
+    )
+    # rows of a `Run` are kept for the next reading, those of a run by name are not
+    compared_runs = runs if is_read_again else [{run.name: run} for run in runs]
     step("comparing")
     with progress(None):
         compared = compare(
-            collection, baseline, runs, chosen_metrics, convention, test=test or Test(), depth=depth
+            collection, baseline, compared_runs, chosen_metrics, convention, test=test or Test(), depth=depth
         )
     verdict = None
     if policy is not None:

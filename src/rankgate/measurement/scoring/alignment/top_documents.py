@@ -309,6 +309,9 @@ def rank_run(run: Run, queries: pl.Series, depth: int, how: Convention) -> pl.Da
     )
 
 
+_LIST_ROWS = 1 << 18  # rows of lists that are joined at one time
+
+
 def joined_lists(*systems: pl.DataFrame) -> pl.DataFrame:
     """Both lists of each pair, each document with the ranks that it gained against the other list.
 
@@ -321,12 +324,24 @@ def joined_lists(*systems: pl.DataFrame) -> pl.DataFrame:
     baseline_list, *candidate_lists = (
         lists.select("query_id", "rank", "doc_id", "grade") for lists in systems
     )
+    step = max(1, _LIST_ROWS // max(len(lists) + 1 for lists in systems))
+    return pl.concat(
+        _join_lists(baseline_list, candidate_lists[begin : begin + step], begin)
+        for begin in range(0, len(candidate_lists), step)
+    )
+
+
+def _join_lists(
+    baseline_list: pl.DataFrame, candidate_lists: Sequence[pl.DataFrame], first_pair: int
+) -> pl.DataFrame:
+    """As `joined_lists`, for some of the pairs."""
     pairs = [(baseline_list, candidate_list) for candidate_list in candidate_lists]
     lists = [table for pair in pairs for table in pair]
     other_lists = [table for pair in pairs for table in reversed(pair)]
     # a list has the number 2·pair for the baseline, 2·pair + 1 for the candidate
     rows, other_rows = (
-        pl.concat(tables).with_columns(list=number_pairs(tables)) for tables in (lists, other_lists)
+        pl.concat(tables).with_columns(list=number_pairs(tables) + 2 * first_pair)
+        for tables in (lists, other_lists)
     )
     list_number = pl.col("list")
     return rows.join(
