@@ -21,7 +21,7 @@ from rankgate.data.score_parts import Need, Supply
 from rankgate.decisions.comparison.compared_systems import ComparedSystems, designs_of_people
 from rankgate.decisions.comparison.query_groups import MetricNames, NamedMetric, ScoreFile, query_groups
 from rankgate.measurement.evaluation.metric_selection import metrics_as_list
-from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.evaluation.scores import Scores, choose_systems
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
 
@@ -86,7 +86,8 @@ class ReportedTables:
 
     def compared(
         self,
-        names: Iterable[object] = (),
+        baseline: object = None,
+        candidates: Iterable[object] = (),
         metrics: Sequence[str | Metric] = (),
         unequal: str = "drop",
         slices: Sequence[str] = (),
@@ -100,7 +101,8 @@ class ReportedTables:
         cells.
 
         Args:
-            names: the names of the baseline and the candidates; by default all systems.
+            baseline: the name of the baseline; by default the first system.
+            candidates: the names of the candidates; by default all other systems.
             metrics: the metrics to compare; by default the usual metrics that all tables have, else
                 all.
             unequal: refuse, zero or drop.
@@ -117,14 +119,7 @@ class ReportedTables:
         read.refuse_best_as_zero(unequal)
         runs = {name: run for file in files for name, run in file.groups.items()}
         groups = query_groups(runs, read.systems, labels, read.names)
-        chosen_names = [*map(str, names)]
-        for name in chosen_names:
-            if name not in read.systems:
-                problem = f"unknown system {name!r}; the scores have {', '.join(read.systems)}."
-                raise UsageError(problem, code="unknown-system")
-            if chosen_names.count(name) > 1:
-                raise UsageError(f"the system {name} is named twice.", code="baseline-is-candidate")
-        scores = read.scores(chosen_names or read.systems, unequal)
+        scores = read.scores(choose_systems(read.systems, baseline, candidates), unequal)
         ids = next(iter(scores.values()))["query_id"].unique(maintain_order=True)
         notes = [*dict.fromkeys(note for file in files for note in file.notes)]
         if len(tasks := {file.task for file in files if file.task}) > 1:

@@ -88,23 +88,6 @@ class FromRuns:
             self.collection.ids,
         )
 
-    def name_systems(self, baseline: object, candidates: Sequence[object]) -> tuple[Any, dict[str, Any]]:
-        """The baseline and the candidates, by default the first run and all others, by name.
-
-        Raises:
-            UsageError: a name is not the name of a run.
-        """
-        names = [name for name in (baseline, *candidates) if name is not None] or [*self.runs]
-        for name in names:
-            if name not in self.runs:
-                raise UsageError(
-                    f"unknown run {name!r}; the evaluation has {', '.join(self.runs)}.", code="unknown-system"
-                )
-        first, *other_names = map(str, names)
-        if baseline is not None and not candidates:
-            other_names = [name for name in self.runs if name != first]
-        return {first: self.runs[first]}, {name: self.runs[name] for name in other_names}
-
 
 def evaluate(
     collection: Collection | QrelsLike,
