@@ -89,8 +89,9 @@ def compare(
             refuse_with_scores("convention")
         maker, names = collection.maker, [candidates] if isinstance(candidates, str) else candidates
         if not isinstance(maker, FromRuns):
+            if depth != DEPTH:
+                collection.require(f"depth {depth}", Need("lists"))
             tables = reported_tables(collection)
-            tables.supply.require(f"depth {depth}", [Need("lists")] if depth != DEPTH else [])
             systems = tables.compared(baseline, names, stated_metrics(metrics), rules.test.unequal, slices)
             _refuse_alone(systems.systems)
             return _compare_systems(systems, rules)
