@@ -87,7 +87,8 @@ def compare(
     if isinstance(collection, Scores):
         if chosen_convention(convention) != chosen_convention("trec"):
             refuse_with_scores("convention")
-        maker, names = collection.maker, [candidates] if isinstance(candidates, str) else candidates
+        maker = collection.maker
+        names = [candidates] if isinstance(candidates, str) else cast("Sequence[str]", candidates)
         if not isinstance(maker, FromRuns):
             if depth != DEPTH:
                 collection.require(f"depth {depth}", Need("lists"))

@@ -317,9 +317,9 @@ def gate_command(
         _self_check(ctx, collection, runs, (form, output), snapshots, options_of_gate["policy"])
     if stored is not None and not options_of_gate["policy"] and stored.policy:
         options_of_gate["policy"] = parse_policy(stored.policy, f"the policy of the project {stored.name}")
-    if noise and isinstance(collection, Scores):
-        collection.require("--noise", Need("repeats"))
-    elif noise:
+    if noise:
+        if isinstance(collection, Scores):
+            raise collection.supply.error("--noise", Need("repeats"))
         baseline = with_noise(collection, baseline, noise)
     services = [name.removeprefix(_OTLP) for name in also if name.startswith(_OTLP)]
     names_and_paths = [_parse_also(name) for name in also if not name.startswith(_OTLP)]

@@ -65,7 +65,7 @@ class RuleKind(Declared):
         needs: the parts of scores that it looks at; a rule about a slice or single queries needs
             values too.
         files: parameters that name files next to the policy.
-        read: the input that only rules of this kind have, from what their policy was given; it is
+        read_input: the input that only rules of this kind have, from what their policy was given; it is
             read before any rule is decided, if ``needs`` are met.
         statuses: (S,) the status under each set of drawn grades of unjudged documents; None where
             judging them cannot change it.
@@ -91,7 +91,7 @@ class RuleKind(Declared):
     depth: tuple[str, ...] = ()
     needs: frozenset[Part] = frozenset({"lists"})
     files: tuple[str, ...] = ()
-    read: Callable[[Rule, RuleSources], Any] | None = None
+    read_input: Callable[[Rule, RuleSources], Any] | None = None
     without_comparison: Callable[[Rule, Drift], Outcome] | None = None
     of_experiment: Callable[[Rule, KpiEvidence], Outcome] | None = None
     statuses: Callable[[Rule, Evidence, HypotheticalValues], NDArray[np.str_]] | None = None
@@ -299,7 +299,7 @@ class Inputs:
             requested.
         ranges: the lowest and highest value of each metric, if it has both.
         drift: the changes since the baseline was saved; None for a baseline that was not saved.
-        read: the inputs that rules read themselves, by rule; see `RuleKind.read`.
+        by_rule: the inputs of single rules; see `RuleKind.read_input`.
         wholes: the values of metrics of all lists together, by metric and slice.
         selection: the selection of the judged documents.
         unjudged_lists: the candidate's lists for unjudged queries that rules name:
@@ -316,7 +316,7 @@ class Inputs:
     holes: Mapping[str, DrawnValues] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     drift: Drift | None = None
-    read: Mapping[str, Any] = field(default_factory=dict)
+    by_rule: Mapping[str, Any] = field(default_factory=dict)
     wholes: ListTotals = field(default_factory=dict)
     selection: Selection = "unknown"
     unjudged_lists: pl.DataFrame | None = None

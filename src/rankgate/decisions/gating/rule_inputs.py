@@ -47,10 +47,10 @@ def make_inputs(pair: ComparedPair, rules: Policy, saved: SavedBaseline | None) 
         noise=dict(saved.baseline.noise) if saved else {},
         ranges=made.ranges,
         drift=compute_drift(*pair.systems) if saved else None,
-        read={
-            rule.id: kind.read(rule, sources)
+        by_rule={
+            rule.id: kind.read_input(rule, sources)
             for rule in rules.rules
-            if (kind := RULES[rule.kind]).read and not kind.lack(rule, made.supply)
+            if (kind := RULES[rule.kind]).read_input and not kind.lack(rule, made.supply)
         },
         wholes=pair.wholes(rules.lists["resamples"], [rule.slice for rule in rules.rules]),
         supply=made.supply,

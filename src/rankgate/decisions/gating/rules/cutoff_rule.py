@@ -39,7 +39,7 @@ def decide_cutoff(rule: Rule, evidence: Evidence) -> Outcome:
     inconclusive.
     """
     terms, threshold = evidence.terms, rule["threshold"]
-    scores = evidence.inputs.read[rule.id].scores(rule["keep"], rule.slice, terms.seed)
+    scores = evidence.inputs.by_rule[rule.id].scores(rule["keep"], rule.slice, terms.seed)
     subjects = [subject for subject in _SUBJECTS if rule[subject] is not None]
     tests = terms.tests * len(subjects)
     rows = [
@@ -100,5 +100,5 @@ CUTOFF_RULE = RuleKind(
     sliced=True,
     any_of=("silent", "kept"),
     needs=frozenset({"judgments"}),
-    read=read_scored_questions,
+    read_input=read_scored_questions,
 )

@@ -62,7 +62,7 @@ def read_admission(rule: Rule, sources: RuleSources) -> Admission:
 
 def decide_admitted(rule: Rule, evidence: Evidence) -> Outcome:
     """Return the verdict of the admission, if it is about these judgments."""
-    result: Admission = evidence.inputs.read[rule.id]
+    result: Admission = evidence.inputs.by_rule[rule.id]
     next_step = _ADMIT_COMMAND.format(rule["file"])
     if result.sha256 != evidence.comparison.qrels_sha256:
         reason = (
@@ -96,7 +96,7 @@ ADMITTED_RULE = RuleKind(
     title="the judge behind the judgments was compared with people and admitted",
     needs=frozenset({"judgments"}),
     files=("file",),
-    read=read_admission,
+    read_input=read_admission,
 )
 
 
