@@ -13,7 +13,8 @@ from rankgate.core.errors import InputError
 from rankgate.decisions.comparison.query_groups import MetricNames
 from rankgate.decisions.comparison.score_cells import score_cells
 from rankgate.decisions.gating.ramps.ramp_steps import read_earlier_stages
-from rankgate.decisions.gating.rule_inputs import read_admissions
+from rankgate.decisions.gating.rule import RuleSources
+from rankgate.decisions.gating.rules.judgment_rules import read_admission
 from rankgate.decisions.gating.saved.baseline_file import load_baseline
 from rankgate.online.events.ingest import read_manifest
 from rankgate.store.records.records import NewRecord
@@ -48,6 +49,12 @@ def read_policy(file):
     return rankgate.read_policy(file.with_name("rankgate.toml"))
 
 
+def read_admission_of(file):
+    """The admission that the rule of the policy next to a file names."""
+    (rule,) = (rule for rule in read_policy(file).rules if rule.kind == "admitted")
+    return read_admission(rule, RuleSources(file.parent))
+
+
 READERS = {
     "a baseline": (BASELINE, load_baseline),
     "a result of a report": (
@@ -63,7 +70,7 @@ READERS = {
         RECORD,
         lambda file: NewRecord.from_dict(json.loads(file.read_bytes()), None, "r"),
     ),
-    "an admission of a policy": (RESULTS / "admission.json", lambda file: read_admissions(read_policy(file))),
+    "an admission of a policy": (RESULTS / "admission.json", read_admission_of),
     "a stage of a launch": (RESULTS / "verdict.json", lambda file: read_earlier_stages(read_policy(file))),
 }
 

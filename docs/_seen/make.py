@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE))
 sys.path.insert(0, str(HERE.parent))
 
 import played  # noqa: E402 - in this folder
-from _pages import checks, described_commands, formats, listed_names, topics  # noqa: E402 - in the folder above
+from _pages import built_in_metrics, checks, described_commands, formats, listed_names, topics  # noqa: E402 - in the folder above
 
 EXAMPLES = HERE.parents[1] / "examples"
 EXAMPLE = EXAMPLES / "product-search"
@@ -56,6 +56,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield HERE.parent / "formats.md", formats.page()
     yield HERE.parent / "validate.md", checks.page()
     yield topics.FILE, topics.page()
+    yield built_in_metrics.FILE, built_in_metrics.page()
     yield listed_names.FILE, listed_names.page()
     yield described_commands.FILE, described_commands.page()
 

@@ -130,10 +130,10 @@ UPPER_NAMES.update(
 ON_SPARK.update(
     evaluate="rankgate.spark.spark_evaluation:make_scores",
     compare="rankgate.spark.spark_comparison:make_comparisons",
-    scorecard="rankgate.spark.spark_scorecards:scorecard",
-    rating_accuracy="rankgate.spark.rating_pairs:rating_accuracy",
+    scorecard="rankgate.spark.spark_scorecards:measure_systems",
+    rating_accuracy="rankgate.spark.rating_pairs:pair_ratings",
     split="rankgate.spark.splitting.spark_split:split",
-    kpi="rankgate.spark.spark_events:kpi",
+    kpi="rankgate.spark.spark_events:open_log",
     click_counts="rankgate.spark.spark_events:collect_click_counts",
 )
 

@@ -306,7 +306,7 @@ def test_systems_and_metrics_that_are_not_there(table, run, monkeypatch):
     arguments = ["compare", "--scores", str(path)]
     assert_refused(run(*arguments, "old", "nobody"), "unknown-system")
     assert_refused(run(*arguments, "old", "old"), "baseline-is-candidate")
-    assert_refused(run(*arguments, "old"), "missing-input")
+    assert run(*arguments, "old").out == run(*arguments).out, "the others are the candidates"
     assert_refused(run(*arguments, "-m", "nDCG@3"), "unknown-metric")
     assert_refused(run(*arguments, "--scores", str(path)), "baseline-is-candidate")
     assert_refused(run(*arguments, "--convention", "gdeval"), "conflicting-options")
@@ -372,8 +372,29 @@ def test_an_evaluation_goes_into_compare_and_gate_with_all_that_it_was_made_from
     assert verdict.comparison.lists.height, "the lists are made again, as values have none"
     with pytest.raises(UsageError, match="the evaluation has old, new, same: name two of them"):
         rankgate.gate(evaluation)
-    with pytest.raises(UsageError, match="unknown run 'newer'"):
+    with pytest.raises(UsageError, match="unknown system 'newer'; the scores have old, new, same"):
         rankgate.compare(evaluation, "newer")
+
+
+def test_systems_are_named_alike_in_scores_of_every_source():
+    evaluation = rankgate.evaluate(QRELS, RUNS, METRICS)
+    stored = type(evaluation).from_dict(evaluation.to_dict(per_query=True))
+    tables = read_scores({name: {query: {"AP": 0.5} for query in QRELS} for name in RUNS})
+    for scores in (evaluation, stored, tables):
+        pairs = {
+            args: [(pair.baseline.name, pair.candidate.name) for pair in compare(scores, *args).comparisons]
+            for args in ((), ("new",), (None, "third"), ("third", ("old",)))
+        }
+        assert pairs == {
+            (): [("old", "new"), ("old", "third")],
+            ("new",): [("new", "old"), ("new", "third")],
+            (None, "third"): [("old", "third")],
+            ("third", ("old",)): [("third", "old")],
+        }
+        assert gate(scores, None, "new", ["AP"]).names == ("old", "new")
+        for wrong, code in ((("old", "old"), "baseline-is-candidate"), (("no",), "unknown-system")):
+            with raises(code, UsageError):
+                compare(scores, *wrong)
 
 
 def test_an_evaluation_that_was_stored_is_compared_by_its_values():

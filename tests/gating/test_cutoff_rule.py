@@ -1,10 +1,14 @@
 """The rule on a threshold of scores: pass, fail, inconclusive with the labels missing."""
 
+import json
+
 import numpy as np
 import pytest
 
+from rankgate import compare
 from rankgate.core.errors import InputError, UsageError
 from rankgate.data.collection import Collection
+from rankgate.decisions.comparison.comparison import Comparisons
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy import parse_policy
 from support.wording import raises
@@ -87,3 +91,14 @@ def test_the_promise_holds_in_repetitions():
         verdict = gate(QRELS, run, run, policy, redraws=0)
         passed += verdict.rules[0].outcome.status == "pass"
     assert passed / 60 <= 0.15
+
+
+def test_a_comparison_has_the_scores_of_its_runs_and_a_saved_one_none():
+    text = '[[rules]]\nkind = "cutoff"\nthreshold = 0.5\nsilent = 0.95\n'
+    policy = parse_policy(f'{text}[[rules]]\nkind = "floor"\nmetric = "RR"\nat_least = 0', "policy")
+    result = compare(QRELS, RUN, RUN, ["RR"])
+    assert gate(result, policy).rules[0].outcome == gate(QRELS, RUN, RUN, policy).rules[0].outcome
+    saved = Comparisons.from_dict(json.loads(json.dumps(result.to_dict(lists=True))))
+    outcome = gate(saved, policy).rules[0].outcome
+    assert outcome.status == "inconclusive"
+    assert "it needs the judgments, and the comparison was read from JSON" in outcome.reason

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
 
@@ -11,7 +11,7 @@ import pytest
 
 from rankgate.store.material import projects
 from rankgate.store.records import records
-from rankgate.workspace.web.navigation import SECTIONS
+from rankgate.workspace.web.navigation import SECTIONS, current_page, list_sections
 from rankgate.workspace.web.routes import ROUTES
 from support.crawling import crawl, path_pattern, route_of
 from support.recorded import BEGIN, history, new_record
@@ -81,18 +81,33 @@ def seen(team, shop):  # noqa: ARG001 - there is something to see
     return results
 
 
+ROUTES_BY_NAME = {route.name: route for route in ROUTES}
+
+
+def position(name):
+    """The labels of the section and of the page that a route belongs to."""
+    sections = list_sections(ROUTES_BY_NAME)
+    page = current_page(sections, ROUTES_BY_NAME, name)
+    return page and next((section.label, page.label) for section in sections if page in section.pages)
+
+
 def test_every_route_of_a_project_is_in_one_section():
-    counts = Counter(
-        name
-        for section in SECTIONS
-        for page in section.pages
-        if not page.group
-        for name in (page.route, *page.further_routes)
-    )
     of_projects = {route.name for route in ROUTES if route.path.startswith("/projects/{project}")}
-    assert set(counts) == of_projects
-    assert set(counts.values()) == {1}
+    assert {name for name in ROUTES_BY_NAME if position(name)} == of_projects
     assert [section.label for section in SECTIONS] == LABELS
+    assert position("record") == ("Evaluations", "Records")
+    assert position("rated") == ("Judging", "Judgments"), "by the longest path"
+    assert position("evaluation") == ("Evaluations", "Records")
+    assert position("batch") == ("Evaluations", "Overview")
+    below = {path for section in SECTIONS for page in section.pages for path in page.paths}
+    starts = {route.path.removeprefix("/projects/{project}/") for route in ROUTES}
+    assert not [path for path in below if not any(start.startswith(path) for start in starts)]
+
+
+def test_a_page_that_names_a_section_is_its_last_one():
+    further = replace(ROUTES_BY_NAME["log"], name="further", title="Further", section="History")
+    *_, history, _, _ = list_sections({**ROUTES_BY_NAME, "further": further})
+    assert [page.label for page in history.pages] == ["Trends", "Alerts", "Schedule", "Further"]
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -121,16 +136,9 @@ def test_nobody_sees_a_button_that_they_may_not_press(seen, role):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_every_page_shows_where_it_is(seen, role):
-    menu_pages = {
-        name: (section.label, page.label)
-        for section in SECTIONS
-        for page in section.pages
-        if not page.group
-        for name in (page.route, *page.further_routes)
-    }
     for path, html in seen[role][1].items():
         navigation = Navigation(html)
-        section, page = menu_pages[route_of(path.partition("?")[0]).name]
+        section, page = position(route_of(path.partition("?")[0]).name)
         if "kind=" in path:  # lists of some kinds are in another section
             continue
         assert [label for label, _ in navigation.current["pages"]] == [page], path

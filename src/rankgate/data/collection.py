@@ -310,6 +310,17 @@ class Collection(_FieldValue):
         return cls(source)
 
     @property
+    def stated_judgments(self) -> Any:
+        """The judgments as they were given.
+
+        Raises:
+            UsageError: the collection has none.
+        """
+        if self.judgments is None:
+            raise UsageError("judgments are missing; give them first.", code="missing-input")
+        return self.judgments
+
+    @property
     def judgments_source(self) -> Any:
         """The judgments with our column names and grades for labels; read only if needed.
 
@@ -317,9 +328,7 @@ class Collection(_FieldValue):
             InputError: a column that is not there, a label without a grade; with file and line.
             UsageError: the collection has no judgments, or has them on Spark.
         """
-        if self.judgments is None:
-            raise UsageError("judgments are missing; give them first.", code="missing-input")
-        judgments = read_rankings(self.judgments, "qrels", self.doc_field, self._column("query_id"))
+        judgments = read_rankings(self.stated_judgments, "qrels", self.doc_field, self._column("query_id"))
         if self.grades:
             from rankgate.data.labelled_judgments import graded_judgments
 

@@ -80,6 +80,16 @@ def named_runs(
     return [(None, run) for run in (rankings if isinstance(rankings, list | tuple) else [rankings])]
 
 
+def require_runs(runs: Sequence[object]) -> None:
+    """Check that there is a run.
+
+    Raises:
+        UsageError: there is none.
+    """
+    if not runs:
+        raise UsageError("no run to score; give at least one.", code="missing-input")
+
+
 def polars_frame(table: Any, label: str = "a frame") -> pl.DataFrame:
     """A frame as a Polars frame; pandas frames need no pyarrow.
 

@@ -98,7 +98,7 @@ def _tables(source: object) -> Iterable[object]:
 
 
 def run_on_spark(verb: str, *values: Any, **options: Any) -> Any:
-    """The result of a verb, computed on Spark from the same arguments.
+    """The result of a verb, or what the verb makes it from, computed on Spark from its arguments.
 
     Args:
         verb: the name of the verb in `ON_SPARK`.

@@ -115,9 +115,44 @@ def rating_accuracy(
     """
     rating_metrics = [_rating_metric(name) for name in metrics]
     source = Collection.of(collection)
-    if any_on_spark(source.judgments, run):
-        on_spark: RatingAccuracy = run_on_spark("rating_accuracy", source, run, rating_metrics)
-        return on_spark
+    on_spark = any_on_spark(source.judgments, run)
+    rated: RatedPairs = (
+        run_on_spark("rating_accuracy", source, run) if on_spark else _pair_ratings(source, run)
+    )
+    pairs, labels = rated.pairs, rated.labels
+    if pairs.is_empty():
+        problem = "no rated pair has a prediction; check that both use the same ids."
+        raise InputError(problem, source=labels[1], code="no-shared-ids")
+    pairs = pairs.sort("query_id", maintain_order=True)
+    if any(metric.binary for metric in rating_metrics):
+        _refuse_unlikely(pairs, *labels)
+    return RatingAccuracy(
+        *rated.names,
+        values={metric.name: _metric_value(metric, pairs) for metric in rating_metrics},
+        pairs=len(pairs),
+        users=pairs["query_id"].n_unique(),
+        unpredicted=rated.count - len(pairs),
+    )
+
+
+@dataclass(frozen=True)
+class RatedPairs:
+    """Ratings with their predictions.
+
+    Attributes:
+        pairs: ``query_id``, ``grade`` and ``score`` of each rated pair that has a prediction.
+        count: the number of rated pairs, with and without a prediction.
+        names: the names of ratings and predictions, in the result.
+        labels: the names of both, in errors.
+    """
+
+    pairs: pl.DataFrame
+    count: int
+    names: tuple[str, str]
+    labels: tuple[str, str]
+
+
+def _pair_ratings(source: Collection, run: RunLike) -> RatedPairs:
     ratings, predictions = source.qrels(), source.run(run)
     matches = {
         kind: IdMatch.from_ids(
@@ -127,48 +162,11 @@ def rating_accuracy(
     }
     refuse_unfit_ids(matches, predictions.place.label, accepts_ids=ratings.ids.accept)
     rated_pairs = ratings.table.select(*_PAIR, "grade")
-    pairs = rated_pairs.join(predictions.table, on=_PAIR, how="inner", maintain_order="left")
-    return accuracy_of_pairs(
-        pairs,
+    return RatedPairs(
+        rated_pairs.join(predictions.table, on=_PAIR, how="inner", maintain_order="left"),
         len(rated_pairs),
-        rating_metrics,
         (ratings.name, predictions.name),
         (ratings.place.label, predictions.place.label),
-    )
-
-
-def accuracy_of_pairs(
-    pairs: pl.DataFrame,
-    rated: int,
-    metrics: Sequence[RatingMetric],
-    names: tuple[str, str],
-    labels: tuple[str, str],
-) -> RatingAccuracy:
-    """The accuracy of predictions, from the rated pairs that have one.
-
-    Args:
-        pairs: ``query_id``, ``grade`` and ``score`` of each pair.
-        rated: the number of rated pairs, with and without a prediction.
-        metrics: the metrics.
-        names: of ratings and predictions, in the result.
-        labels: of both, in errors.
-
-    Raises:
-        InputError: no pair; ratings that are not 0 or 1, or predictions that are not probabilities,
-            where a metric needs them.
-    """
-    if pairs.is_empty():
-        problem = "no rated pair has a prediction; check that both use the same ids."
-        raise InputError(problem, source=labels[1], code="no-shared-ids")
-    pairs = pairs.sort("query_id", maintain_order=True)
-    if any(metric.binary for metric in metrics):
-        _refuse_unlikely(pairs, *labels)
-    return RatingAccuracy(
-        *names,
-        values={metric.name: _metric_value(metric, pairs) for metric in metrics},
-        pairs=len(pairs),
-        users=pairs["query_id"].n_unique(),
-        unpredicted=rated - len(pairs),
     )
 
 

@@ -198,39 +198,15 @@ def scorecard(
                 code="conflicting-options",
             )
         collection = replace(collection, users=collection.tags, tags=None)
+    systems: CardSystems
     if any_on_spark(collection.judgments, runs):
-        card: Scorecard = run_on_spark(
-            "scorecard",
-            collection,
-            runs,
-            metrics,
-            rules,
-            slices=slices,
-            level=level,
-            resamples=resamples,
-            seed=seed,
+        systems, metrics_by_label = run_on_spark("scorecard", collection, runs, metrics, rules, slices)
+    else:
+        metrics_by_label = parse_metrics(metrics, rules)
+        systems = ScorecardSystems.read(collection, runs, rules, metrics_by_label)
+        metrics_by_label = possible_metrics(
+            metrics_by_label, systems.builder, systems.lists, requested=bool(metrics)
         )
-        return card
-    metrics_by_label = parse_metrics(metrics, rules)
-    systems = ScorecardSystems.read(collection, runs, rules, metrics_by_label)
-    metrics_by_label = possible_metrics(
-        metrics_by_label, systems.builder, systems.lists, requested=bool(metrics)
-    )
-    return make_scorecard(
-        systems, metrics_by_label, slices=slices, level=level, resamples=resamples, seed=seed
-    )
-
-
-def make_scorecard(
-    systems: CardSystems,
-    metrics_by_label: dict[str, Metric],
-    *,
-    slices: Sequence[str],
-    level: float,
-    resamples: int,
-    seed: int,
-) -> Scorecard:
-    """The scorecard of systems; arguments as of `scorecard`, with metrics that have their inputs."""
     cards = systems.cards(metrics_by_label)
     marked_metrics = systems.marked(metrics_by_label)
     corrected, added, uncorrected_reason = correct_cards(systems, cards, metrics_by_label)

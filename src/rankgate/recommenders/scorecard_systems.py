@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 
-from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
+from rankgate.data.foreign_frames import require_runs
 from rankgate.data.logs.splits import WARNING, sampling_mark
 from rankgate.measurement.evaluation.lists.list_builder import ListBuilder
 from rankgate.measurement.evaluation.lists.list_inputs import (
@@ -197,8 +197,7 @@ class ScorecardSystems(CardSystems):
         topics = collection.qrels(subtopics=True)
         index = JudgmentIndex.from_judgments(topics.by_document())
         systems = read_named_runs(collection.run_source(runs))
-        if not systems:
-            raise UsageError("no run to measure; give at least one.", code="missing-input")
+        require_runs(systems)
         seed_runs = {system.name: collection.seed_runs(system) for system in systems}
         ranked = [index.ranked(run) for seeds in seed_runs.values() for run in seeds]
         system_of_run = {run.name: name for name, seeds in seed_runs.items() for run in seeds}

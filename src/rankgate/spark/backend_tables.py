@@ -14,7 +14,7 @@ from rankgate.data.formats import registry
 from rankgate.data.qrels import Qrels
 from rankgate.data.run import Run
 from rankgate.data.spark_tables import SparkTable
-from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.evaluation.scores import Scores, refuse_with_scores
 from rankgate.online.events.events import Events
 from rankgate.spark.sessions import session, translate_errors
 from rankgate.spark.table_rows import format_of
@@ -52,8 +52,7 @@ def _table(name: str, value: Any) -> Any:  # noqa: ANN401 - any argument
         side_tables = {side: _large_file(getattr(value, side)) for side in ("training", "users")}
         return replace(value, judgments=_file(value.judgments), items=shop, **side_tables)
     if isinstance(value, Scores):
-        problem = "--backend is for judgments and runs; values are computed already. Leave it out."
-        raise UsageError(problem, code="unused-option")
+        refuse_with_scores("--backend")
     if isinstance(value, Events):
         return replace(value, log=_log(value.log))
     if name in {"runs", "candidates"} and isinstance(value, tuple):

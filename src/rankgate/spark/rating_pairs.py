@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from rankgate.data.id_match import IdMatch
 from rankgate.data.qrels import Qrels, check_rows, drop_empty
 from rankgate.data.run import Run
 from rankgate.data.table_rows import RowLocation
-from rankgate.recommenders.rating_accuracy import RatingAccuracy, accuracy_of_pairs, refuse_unfit_ids
+from rankgate.recommenders.rating_accuracy import RatedPairs, refuse_unfit_ids
 from rankgate.spark.card_users import RESULTS
 from rankgate.spark.partition_scores import JUDGED, locate_errors, rows_in
 from rankgate.spark.sessions import translate_errors
@@ -24,7 +24,6 @@ from rankgate.spark.task_results import CellTask, raise_first_error
 
 if TYPE_CHECKING:
     from rankgate.data.collection import Collection
-    from rankgate.measurement.metrics.rating_errors import RatingMetric
     from rankgate.spark.partition_scores import Cell
     from rankgate.spark.spark_inputs import SparkMeasurement
 
@@ -71,14 +70,11 @@ def _without_repeats(rows: pl.DataFrame, label: str) -> pl.DataFrame:
     return Run("", lambda: iter((rows,)), place=RowLocation(label)).whole("error").frame
 
 
-def rating_accuracy(
+def pair_ratings(
     collection: Collection,
     run: Any,  # noqa: ANN401 - as of rankgate.rating_accuracy
-    metrics: Sequence[RatingMetric],
-) -> RatingAccuracy:
-    """Compare predicted ratings with those that users gave; arguments as of ``rating_accuracy``.
-
-    Executors pair the rows; the driver gets the rating and the prediction of each pair.
+) -> RatedPairs:
+    """Pair ratings with predictions on executors; the driver gets the rating and the prediction of each.
 
     Raises:
         InputError: as of ``rankgate.rating_accuracy``.
@@ -99,7 +95,7 @@ def rating_accuracy(
     pairs = pl.concat([no_pairs, *map(pl.read_ipc_stream, results["users"].drop_nulls())])
     if len(pairs) < rated:
         refuse_unfit_ids(_matches(work), labels[1], accepts_ids=work.accepts_ids)
-    return accuracy_of_pairs(pairs, rated, metrics, (work.qrels.name, work.names[0]), labels)
+    return RatedPairs(pairs, rated, (work.qrels.name, work.names[0]), labels)
 
 
 def _matches(work: SparkMeasurement) -> dict[str, IdMatch]:

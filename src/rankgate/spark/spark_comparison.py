@@ -14,10 +14,10 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.data.query_tags import CLUSTER, COPY_CLUSTER, read_tags, with_clusters
 from rankgate.data.score_parts import Need
 from rankgate.decisions.comparison.comparison import Comparison, Comparisons, Identity
-from rankgate.decisions.comparison.comparison_columns import METRICS, SCHEMAS
+from rankgate.decisions.comparison.comparison_columns import SCHEMAS
 from rankgate.decisions.comparison.comparison_power import detectable_differences
 from rankgate.decisions.comparison.paired_values import PairedFigures, refuse_unequal
-from rankgate.decisions.comparison.pairs import metric_rows
+from rankgate.decisions.comparison.pairs import metric_rows, slice_rows
 from rankgate.measurement.evaluation.query_slices import refuse_without_tags
 from rankgate.measurement.evaluation.scored_system import DEPTH
 from rankgate.measurement.scoring.scoring_facts import with_run_name
@@ -120,7 +120,11 @@ def _comparisons(
         reported = replace(figures, mde=detectable_differences(figures, test, used, tests))
         if used != "none":  # the number of queries for a corrected test would need values
             reported = replace(reported, needed=np.full(len(labels), np.nan))
-        slice_rows = _sliced(work, pairs[i - 1], test, slices)
+        slice_tables = [slice_rows("", (), (), (), test)]
+        for tag in slices:
+            values = [*slice_values(pairs[i - 1], tag)]
+            slice_figures = [_figures(work, pairs[i - 1], (tag, value), test) for value in values]
+            slice_tables.append(slice_rows(tag, values, labels, slice_figures, test))
         judged = [
             {"system": name, "k": k, "share": judged_share.value}
             for name, run_totals in (("baseline", totals[0]), ("candidate", totals[i]))
@@ -137,7 +141,7 @@ def _comparisons(
                 **{
                     **empty,
                     "metrics": metric_rows(labels, reported, p, test, used),
-                    "slices": slice_rows,
+                    "slices": pl.concat(slice_tables),
                     "judged": frame(judged, SCHEMAS["judged"]),
                 },
                 baseline=Identity(work.names[0], None, ""),
@@ -212,19 +216,3 @@ def _row(sums: PairSums, test: Test) -> dict[str, float]:
         "mde": float(detectable_difference(sd, n, alpha, test.power)),
         "needed": queries_for_power(mean, sd, alpha, test.power) if mean else nan,
     }
-
-
-def _sliced(work: SparkMeasurement, totals: PairTotals, test: Test, slices: Sequence[str]) -> pl.DataFrame:
-    """The figures of each value of each tag, corrected by BH over the values of a tag."""
-    from rankgate.measurement.stats.multiple_comparisons import correct
-
-    labels = [label for label, _ in work.metrics]
-    parts = [pl.DataFrame(schema={"tag": pl.String, "value": pl.String, **METRICS})]
-    for tag in slices:
-        values = [*slice_values(totals, tag)]
-        figures_by_value = [_figures(work, totals, (tag, value), test) for value in values]
-        p_values = correct(np.stack([figures.p_raw for figures in figures_by_value]), "bh")
-        for value, figures, p in zip(values, figures_by_value, p_values, strict=True):
-            table = metric_rows(labels, figures, p, test, "bh")
-            parts.append(table.select(pl.lit(tag).alias("tag"), pl.lit(value).alias("value"), "*"))
-    return pl.concat(parts)

@@ -6,7 +6,8 @@ Spark SQL makes the view ``events``, in place of a database. KPIs are the expres
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +21,9 @@ from rankgate.online.clicks import packed_searches as counting
 from rankgate.online.clicks.packed_searches import DEFAULT_RANKS
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_table import COLUMNS
-from rankgate.online.events.events import Events, kinds_of
+from rankgate.online.events.events import Events, OpenEvents
 from rankgate.online.events.ingest import MANIFEST, read_manifest
 from rankgate.online.indicators import search_tables
-from rankgate.online.indicators.kpi_catalogue import KPIS
-from rankgate.online.indicators.kpi_table import check_dimensions, make_kpi_table
 from rankgate.online.indicators.search_tables import load_ibis
 from rankgate.online.log_database import Database
 from rankgate.spark.sessions import session, translate_errors
@@ -32,8 +31,6 @@ from rankgate.spark.table_rows import format_of, label_of, paths_of, read_files,
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from rankgate.online.indicators.kpi_table import KpiTable
 
 
 _TYPES = {
@@ -184,13 +181,13 @@ def events_label(events: Any) -> str:  # noqa: ANN401 - as of open_events
     return label_of(paths).removeprefix("table:") if paths else "events"
 
 
-def kpi(events: Events, names: Sequence[str], *, by: Sequence[str], checks: bool = False) -> KpiTable:
-    """Compute KPIs of events on Spark; arguments as of ``rankgate.online.kpi``.
+@contextmanager
+def open_log(events: Events, *, checks: bool) -> Iterator[OpenEvents]:
+    """Open events of a table on Spark; arguments as of `Events.open`.
 
     Raises:
         InputError: no such file; a table without the columns of events.
-        UsageError: no such KPI, or nothing that divides a log; an unknown format; checks, or a fact
-            of how a log is read, that Spark does not have.
+        UsageError: an unknown format; checks, or a fact of how a log is read, that Spark does not have.
         MissingExtraError: PySpark or Ibis is not installed.
     """
     if checks:
@@ -199,15 +196,11 @@ def kpi(events: Events, names: Sequence[str], *, by: Sequence[str], checks: bool
             "one machine (rankgate online doctor).",
             code="unused-option",
         )
-    kpis = [KPIS.find(name) for name in names] or list(KPIS.values())
     refuse_preparation(events)
     with translate_errors(events_label(events.log)):
         base = open_events(events.log)
         try:
-            check_dimensions(base, by)
-            kinds = kinds_of(base)
-            measured_kpis = [kpi_ for kpi_ in kpis if kpi_.has_events(kinds, events.success)]
-            return make_kpi_table(base, kpis, measured_kpis, by, events.success)
+            yield OpenEvents(base, {"time_zone": base.time_zone})
         finally:
             base.close()
 

@@ -12,6 +12,7 @@ from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.collection import Collection, Items
 from rankgate.data.column_map import ColumnMap
+from rankgate.data.foreign_frames import require_runs
 from rankgate.data.id_match import IdRules
 from rankgate.data.score_parts import Need, Supply
 from rankgate.data.spark_tables import path_of
@@ -202,11 +203,8 @@ def prepare(
             _RANKINGS.require(label, [Need("totals")])
     plan = Plan.from_conventions(measures, [scoring_convention])
     active = session()
-    if not runs:
-        raise UsageError("no run to score; give at least one.", code="missing-input")
-    if collection.judgments is None:
-        raise UsageError("judgments are missing; give them first.", code="missing-input")
-    judged = open_rows(active, collection.judgments, "grade", "qrels", collection.columns)
+    require_runs(runs)
+    judged = open_rows(active, collection.stated_judgments, "grade", "qrels", collection.columns)
     if collection.name is not None:
         judged = replace(judged, name=collection.name)
     ranked = tuple(

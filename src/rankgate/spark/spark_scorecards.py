@@ -41,7 +41,7 @@ from rankgate.measurement.metrics.ranking.reciprocal_rank import RR
 from rankgate.measurement.scoring.alignment.kernel_inputs import no_subtopics
 from rankgate.measurement.scoring.first_items import measure_lists
 from rankgate.measurement.scoring.scoring_job import Job, mean_of_parts
-from rankgate.recommenders.scorecard import Scorecard, make_scorecard, parse_metrics, possible_metrics
+from rankgate.recommenders.scorecard import parse_metrics, possible_metrics
 from rankgate.recommenders.scorecard_figures import Card
 from rankgate.recommenders.scorecard_slices import (
     ACTIVITY,
@@ -109,18 +109,14 @@ _NO_TRAINING = UserItems.from_pairs(pl.Series([], dtype=pl.String), pl.Series([]
 _NO_ROWS = Ragged.from_offsets(np.zeros(0, np.int32), np.zeros(1, np.int64))
 
 
-def scorecard(
+def measure_systems(
     collection: Collection,
     runs: Any,  # noqa: ANN401 - as of rankgate.scorecard
     metrics: Sequence[str | Metric],
     convention: Convention,
-    *,
     slices: Sequence[str],
-    level: float,
-    resamples: int,
-    seed: int,
-) -> Scorecard:
-    """Put systems on one card; arguments and result as of ``rankgate.scorecard``.
+) -> tuple[SparkSystems, dict[str, Metric]]:
+    """Measure the systems of a card, by the metrics that have their inputs.
 
     The rows of judgments, runs, training and candidates stay on executors. The driver gets the
     items, and of each user the first items of every list, the relevant items and the values. Where
@@ -197,9 +193,7 @@ def scorecard(
     if not systems.judged.any():
         raise no_rows_error("grade", work.qrels.label)
     _refuse_ids(systems, item_counts["doc_id"], with_lists=bool(of_lists))
-    return make_scorecard(
-        systems, metrics_by_label, slices=slices, level=level, resamples=resamples, seed=seed
-    )
+    return systems, metrics_by_label
 
 
 def _refuse_ids(systems: SparkSystems, trained: pl.Series, *, with_lists: bool) -> None:

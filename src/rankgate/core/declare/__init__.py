@@ -25,6 +25,7 @@ from rankgate.core.declare.registries import (
     Registry,
     find_declared,
     find_plugin_objects,
+    load_modules,
     using,
 )
 
@@ -45,6 +46,7 @@ __all__ = [
     "fields_of",
     "find_declared",
     "find_plugin_objects",
+    "load_modules",
     "parameters_of",
     "using",
 ]

@@ -398,14 +398,21 @@ class Registry(Mapping[str, D], Generic[D]):
         )
 
 
-def find_declared(name: str, kind: type[N]) -> tuple[N, ...]:
-    """Return the objects of one class that a module or the modules of a package define, by name."""
+def load_modules(name: str) -> list[ModuleType]:
+    """Import a module, or a package and its modules."""
     module = import_module(name)
-    modules = [module] + [
+    return [module] + [
         import_module(f"{name}.{module_info.name}")
         for module_info in pkgutil.iter_modules(getattr(module, "__path__", ()))
     ]
+
+
+def find_declared(name: str, kind: type[N]) -> tuple[N, ...]:
+    """Return the objects of one class that a module or the modules of a package define, by name."""
     objects = {
-        value.name: value for module in modules for value in vars(module).values() if isinstance(value, kind)
+        value.name: value
+        for module in load_modules(name)
+        for value in vars(module).values()
+        if isinstance(value, kind)
     }
     return tuple(objects[name] for name in sorted(objects))

@@ -27,7 +27,7 @@ command's result, ``send_figures`` sends the figures of a result.
 """
 
 ON_SPARK: dict[str, str] = {}
-"""By verb, the function that makes its result from tables on Spark; see `UPPER_NAMES`."""
+"""By verb, the function that makes its result, or what that is made from, of tables on Spark."""
 
 
 def load_name(name: str) -> Any:

@@ -41,7 +41,7 @@ from rankgate.decisions.comparison.reported_systems import stated_metrics
 from rankgate.measurement import metric_options
 from rankgate.measurement.collection_options import of_collection, seeds_of
 from rankgate.measurement.evaluation.scored_system import DEPTH
-from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.evaluation.scores import Scores, refuse_with_scores
 
 if TYPE_CHECKING:
     from rankgate.core.console.option_types import Command, Decorator
@@ -151,13 +151,7 @@ def _read_scores(collection: Collection, tables: tuple[str, ...], directions: tu
     from rankgate.core.console.declared_options import parse_pairs
     from rankgate.decisions.comparison.reported_systems import read_scores
 
-    unsupported = set(collection.stated()) - {"tags", "sample", "columns"}
-    if unsupported:
-        raise UsageError(
-            f"{', '.join(sorted(unsupported))}: scores are values that are computed already; leave it out, "
-            "or give judgments and runs.",
-            code="conflicting-options",
-        )
+    refuse_with_scores(*sorted(set(collection.stated()) - {"tags", "sample", "columns"}))
     return read_scores(
         *tables,
         directions=parse_pairs(directions, "--direction", str),

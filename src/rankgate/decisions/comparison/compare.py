@@ -24,7 +24,7 @@ from rankgate.decisions.comparison.reported_systems import reported_tables, stat
 from rankgate.measurement.evaluation.evaluate import FromRuns
 from rankgate.measurement.evaluation.metric_selection import are_metrics
 from rankgate.measurement.evaluation.scored_system import DEPTH, Scorer
-from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.evaluation.scores import Scores, choose_systems, refuse_with_scores
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
 from rankgate.measurement.scoring.presets import chosen_convention
@@ -86,24 +86,18 @@ def compare(
         metrics, candidates = cast("Sequence[str | Metric]", candidates), ()
     if isinstance(collection, Scores):
         if chosen_convention(convention) != chosen_convention("trec"):
-            problem = (
-                "convention: scores are values that are computed already; leave it out, or give judgments "
-                "and runs."
-            )
-            raise UsageError(problem, code="conflicting-options")
+            refuse_with_scores("convention")
         maker = collection.maker
-        names = [
-            baseline,
-            *([candidates] if isinstance(candidates, str) else cast("Sequence[str]", candidates)),
-        ]
+        names = [candidates] if isinstance(candidates, str) else cast("Sequence[str]", candidates)
         if not isinstance(maker, FromRuns):
+            if depth != DEPTH:
+                collection.require(f"depth {depth}", Need("lists"))
             tables = reported_tables(collection)
-            tables.supply.require(f"depth {depth}", [Need("lists")] if depth != DEPTH else [])
-            stated_names = names if baseline is not None else ()
-            systems = tables.compared(stated_names, stated_metrics(metrics), rules.test.unequal, slices)
+            systems = tables.compared(baseline, names, stated_metrics(metrics), rules.test.unequal, slices)
             _refuse_alone(systems.systems)
             return _compare_systems(systems, rules)
-        baseline, candidates = maker.name_systems(baseline, names[1:])
+        first, *others = choose_systems(maker.runs, baseline, names)
+        baseline, candidates = {first: maker.runs[first]}, {name: maker.runs[name] for name in others}
         collection, convention = maker.collection, maker.convention
         metrics = stated_metrics(metrics) or maker.metrics
     collection = Collection.of(collection)

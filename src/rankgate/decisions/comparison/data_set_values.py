@@ -45,7 +45,7 @@ class DataSetValues:
     data_sets_left_out: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, tables: ReportedTables, metrics: Sequence[str | Metric]) -> Self:
+    def read(cls, reported: ReportedTables, metrics: Sequence[str | Metric]) -> Self:
         """Read tables; items of one cluster, such as the subsets of a task, are one data set.
 
         Raises:
@@ -54,31 +54,27 @@ class DataSetValues:
         from rankgate.data.query_tags import matching_tags, read_clusters
         from rankgate.decisions.comparison.reported_systems import ReportedValues, stated_metrics
 
-        read = ReportedValues.read(tables.tables, stated_metrics(metrics), directions=tables.directions)
-        clusters, systems = read.clusters, tuple(read.values)
-        columns = [(m, s, metric.name) for m, metric in enumerate(read.metrics) for s in systems]
-        items = sorted({item for _, s, name in columns for item in read.values[s][name]})
-        if tables.tags is not None:
-            clusters |= read_clusters([matching_tags(tables.tags, pl.Series(items, dtype=pl.String))])
-        names = [clusters.get(item, item) for item in items]
+        read = ReportedValues.read(reported.tables, stated_metrics(metrics), directions=reported.directions)
+        clusters, systems, values = read.clusters, tuple(read.systems), read.table
+        tables = {
+            label: values.filter(metric=metric.name).pivot("system", index="query_id", values="value")
+            for label, metric in read.metrics.items()
+        }
+        items = pl.concat([table.select("query_id") for table in tables.values()]).unique().sort("query_id")
+        if reported.tags is not None:
+            clusters |= read_clusters([matching_tags(reported.tags, items["query_id"])])
+        names = [clusters.get(item, item) for item in items["query_id"]]
         data_sets = tuple(dict.fromkeys(names))
         index = {name: d for d, name in enumerate(data_sets)}
         codes = np.array([index[name] for name in names])
         sizes = np.bincount(codes, minlength=len(data_sets))
         means = {}
-        for m, label in enumerate(read.labels):
-            values = np.array(
-                [
-                    [np.nan if (value := column.get(item)) is None else value for item in items]
-                    for column in (read.values[s][read.metrics[m].name] for s in systems)
-                ],
-                np.float64,
-            )
+        for label, table in tables.items():
+            values_of_items = items.join(table, "query_id", "left", maintain_order="left").select(systems)
             sums = np.zeros((len(data_sets), len(systems)))
-            np.add.at(sums, codes, values.T)
+            np.add.at(sums, codes, values_of_items.fill_null(np.nan).to_numpy())
             means[label] = sums / sizes[:, None]
-        is_lower = zip(read.labels, read.metrics, strict=True)
-        return cls(means, data_sets, systems, tuple(label for label, metric in is_lower if metric.lower))
+        return cls(means, data_sets, systems, read.lower)
 
     def select(self, systems: Sequence[str], only: Sequence[str], missing: Missing) -> Self:
         """Keep the named systems and data sets, all with all values.

@@ -6,7 +6,7 @@ figures of each pair of a scored baseline and candidate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,21 +56,14 @@ if TYPE_CHECKING:
 
 
 def figures_by_slice(
-    baseline: ScoredRun,
-    values: PairedValues,
-    tags: Sequence[str],
-    test: Test,
-    table_of: Callable[..., pl.DataFrame],
-    design: Design | None = None,
+    baseline: ScoredRun, values: PairedValues, tags: Sequence[str], test: Test, design: Design | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Figures of each value of each tag, corrected by BH over a tag's values; interactions.
 
     Raises:
         UsageError: a tag that no query has.
     """
-    from rankgate.measurement.stats.multiple_comparisons import correct
-
-    value_tables, rows = [], []
+    tables, rows = [], []
     clusters = read_clusters([baseline.tagged])
     for tag in tags:
         if tag not in baseline.tags:
@@ -89,17 +82,28 @@ def figures_by_slice(
                 if design is None
                 else design.figures(slice_values, test, f"{tag}={slice_value}")
             )
-        p = correct(np.stack([slice_result.p_raw for slice_result in slice_figures]), "bh")
-        for name, slice_result, p_values in zip(groups, slice_figures, p, strict=True):
-            table = table_of(values.metrics, slice_result, p_values, test, "bh")
-            value_tables.append(
-                table.select(pl.lit(tag).alias("tag"), pl.lit(name or "(none)").alias("value"), "*")
-            )
+        tables.append(slice_rows(tag, groups, values.metrics, slice_figures, test))
         if design is None and not values.seeds:
             rows += _interactions(tag, values.in_units(clusters), slice_of_query, groups, test)
-    schema = {"tag": pl.String, "value": pl.String, **METRICS}
-    empty = pl.DataFrame(schema=schema)
-    return pl.concat([empty, *value_tables]), pl.DataFrame(rows, schema=INTERACTIONS)
+    return pl.concat([slice_rows("", (), (), (), test), *tables]), pl.DataFrame(rows, schema=INTERACTIONS)
+
+
+def slice_rows(
+    tag: str,
+    values: Sequence[str],
+    metrics: Sequence[str],
+    slice_figures: Sequence[PairedFigures],
+    test: Test,
+) -> pl.DataFrame:
+    """Figures of each value of a tag as rows, with p-values corrected by BH over the values."""
+    from rankgate.measurement.stats.multiple_comparisons import correct
+
+    tables = [pl.DataFrame(schema={"tag": pl.String, "value": pl.String, **METRICS})]
+    p = correct(np.stack([figures.p_raw for figures in slice_figures]), "bh") if slice_figures else ()
+    for value, figures, p_values in zip(values, slice_figures, p, strict=True):
+        table = metric_rows(metrics, figures, p_values, test, "bh")
+        tables.append(table.select(pl.lit(tag).alias("tag"), pl.lit(value or "(none)").alias("value"), "*"))
+    return pl.concat(tables)
 
 
 def _select_queries(values: PairedValues, rows: NDArray[np.bool_]) -> PairedValues:
@@ -404,7 +408,7 @@ def _make_comparison(
     baseline, candidate, values, test = pair.baseline, pair.candidate, pair.values, rules.test
     tests = pair_count * len(values.metrics)
     correction = rules.test.correction if tests > 1 else "none"
-    slices, interactions = figures_by_slice(baseline, values, rules.slices, test, metric_rows, pair.design)
+    slices, interactions = figures_by_slice(baseline, values, rules.slices, test, pair.design)
     depth, judged = min(baseline.depth, candidate.depth), tables["judged"]
     zeros = candidate.zeros_relevant
     return Comparison(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -144,8 +144,7 @@ class GroupedRun:
     convention: JsonObject
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """One value.
 
     Attributes:

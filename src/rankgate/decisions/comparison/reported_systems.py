@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import field
 from hashlib import sha256
-from math import isnan
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,12 +16,12 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.data.query_sample import Sample
 from rankgate.data.query_tags import CLUSTER, matching_tags, with_clusters
-from rankgate.data.run_scores import GIVEN_VALUES, LISTS, QUERIES, SCORES, Counts, RunScores, ScoredRun
+from rankgate.data.run_scores import GIVEN_VALUES, LISTS, QUERIES, Counts, RunScores, ScoredRun
 from rankgate.data.score_parts import Need, Supply
 from rankgate.decisions.comparison.compared_systems import ComparedSystems, designs_of_people
-from rankgate.decisions.comparison.query_groups import Cell, MetricNames, NamedMetric, ScoreFile, query_groups
+from rankgate.decisions.comparison.query_groups import MetricNames, NamedMetric, ScoreFile, query_groups
 from rankgate.measurement.evaluation.metric_selection import metrics_as_list
-from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.evaluation.scores import Scores, choose_systems
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
 
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 _MAX_NAMED = 5
 _SLACK = 1e-9
-
-_Values = dict[str, dict[str, dict[str, float | None]]]
-"""Values by system, metric and query."""
 
 
 VALUE_SUPPLY = Supply(
@@ -89,7 +86,8 @@ class ReportedTables:
 
     def compared(
         self,
-        names: Iterable[object] = (),
+        baseline: object = None,
+        candidates: Iterable[object] = (),
         metrics: Sequence[str | Metric] = (),
         unequal: str = "drop",
         slices: Sequence[str] = (),
@@ -103,7 +101,8 @@ class ReportedTables:
         cells.
 
         Args:
-            names: the names of the baseline and the candidates; by default all systems.
+            baseline: the name of the baseline; by default the first system.
+            candidates: the names of the candidates; by default all other systems.
             metrics: the metrics to compare; by default the usual metrics that all tables have, else
                 all.
             unequal: refuse, zero or drop.
@@ -116,22 +115,12 @@ class ReportedTables:
                 the tables lack.
         """
         read = ReportedValues.read(self.tables, metrics, directions=self.directions)
-        values, labels, named_metrics, files = read.values, read.labels, read.metrics, read.files
-        _refuse_best_as_zero(labels, named_metrics, unequal)
+        labels, files = tuple(read.metrics), read.files
+        read.refuse_best_as_zero(unequal)
         runs = {name: run for file in files for name, run in file.groups.items()}
-        groups = query_groups(runs, list(values), labels, read.names)
-        chosen_names = [*map(str, names)]
-        for name in chosen_names:
-            if name not in values:
-                problem = f"unknown system {name!r}; the scores have {', '.join(values)}."
-                raise UsageError(problem, code="unknown-system")
-            if chosen_names.count(name) > 1:
-                raise UsageError(f"the system {name} is named twice.", code="baseline-is-candidate")
-        rows = {
-            name: _score_rows(name, values, dict(zip(labels, named_metrics, strict=True)), unequal)
-            for name in chosen_names or values
-        }
-        ids = next(iter(rows.values()))["query_id"].unique(maintain_order=True)
+        groups = query_groups(runs, read.systems, labels, read.names)
+        scores = read.scores(choose_systems(read.systems, baseline, candidates), unequal)
+        ids = next(iter(scores.values()))["query_id"].unique(maintain_order=True)
         notes = [*dict.fromkeys(note for file in files for note in file.notes)]
         if len(tasks := {file.task for file in files if file.task}) > 1:
             notes.append(
@@ -142,20 +131,18 @@ class ReportedTables:
             "qrels": ", ".join(dict.fromkeys(Path(file.label).name for file in files)),
             "qrels_sha256": sha256(repr([file.cells for file in files]).encode()).hexdigest(),
             "convention": {"name": GIVEN_VALUES, "hash": "", "axes": {}},
-            "metrics": tuple(labels),
+            "metrics": labels,
             "depth": 0,
             "lists": pl.DataFrame(schema=LISTS),
-            "queries": _query_table(ids, files, self.tags if groups is None else None, slices),
-            "lower": tuple(
-                label for label, metric in zip(labels, named_metrics, strict=True) if metric.lower
-            ),
+            "queries": _query_table(ids, read.clusters, self.tags if groups is None else None, slices),
+            "lower": read.lower,
             "cautions": {f"scores-{i}": note for i, note in enumerate(notes)},
         }
         systems = tuple(
             ScoredRun(
                 name=name, sha256=sha256(table.write_csv().encode()).hexdigest(), scores=table, **shared
             )
-            for name, table in rows.items()
+            for name, table in scores.items()
         )
         supply = VALUE_SUPPLY if groups is None else SUM_SUPPLY
         sample = None if self.sample is None else Sample.read(self.sample)
@@ -242,21 +229,23 @@ def _run_scores(system: ScoredRun) -> RunScores:
     return RunScores(system.name, system.tag, ids, values, reasons, means, counts, system.convention)
 
 
+VALUES = {"system": pl.String, "metric": pl.String, "query_id": pl.String, "value": pl.Float64}
+"""The values of score tables: null for an empty cell, NaN for an undefined value."""
+
+
 @dataclass(frozen=True)
 class ReportedValues:
     """The values of score tables, before rules for missing ones.
 
     Attributes:
-        values: by system, metric and query; None for an empty cell.
-        labels: the chosen metrics, as the user names them.
-        metrics: the chosen metrics, by label.
+        table: the columns of `VALUES`.
+        metrics: the chosen metrics, by the labels that the user gives them.
         names: the metrics by spelling.
         files: the tables.
     """
 
-    values: _Values
-    labels: list[str]
-    metrics: list[NamedMetric]
+    table: pl.DataFrame
+    metrics: Mapping[str, NamedMetric]
     names: MetricNames
     files: Sequence[ScoreFile]
 
@@ -278,49 +267,104 @@ class ReportedValues:
         for index, table in enumerate(tables):
             refuse_baseline_again(table, tables[:index])
         files = [score_cells(table, names) for table in tables]
-        values = _values_by_system(files, names, asked_metrics)
-        labels, named_metrics = _select_metrics(values, names, asked_metrics, files[0].label)
-        return cls(values, labels, named_metrics, names, files)
+        values = _join_files(files, names, asked_metrics)
+        return cls(values, _select_metrics(values, names, asked_metrics, files[0].label), names, files)
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems, in the order of their first values."""
+        return self.table["system"].unique(maintain_order=True).to_list()
+
+    @property
+    def lower(self) -> tuple[str, ...]:
+        """The chosen metrics that are better when lower."""
+        return tuple(label for label, metric in self.metrics.items() if metric.lower)
 
     @property
     def clusters(self) -> dict[str, str]:
         """The cluster of each query, of files that have clusters."""
         return {query: cluster for file in self.files for query, cluster in file.clusters.items()}
 
+    def refuse_best_as_zero(self, unequal: str) -> None:
+        """Check that a missing query, as 0, does not get the best value.
 
-def _values_by_system(
-    files: Sequence[ScoreFile], names: MetricNames, asked_metrics: Sequence[str]
-) -> _Values:
-    """Collect the values of all files by system; each cell once."""
-    values: _Values = {}
-    for file in files:
-        default_system = _system_name(file, values)
-        for cell in file.cells:
-            metric = _metric_of(cell, file, names, asked_metrics)
-            if not metric.per_query:
-                continue
-            column = values.setdefault(cell.system or default_system, {}).setdefault(metric.name, {})
-            if cell.query in column:
-                problem = (
-                    f"{cell.system or default_system} has a second value of {metric.name} for query "
-                    f"{cell.query}; keep one of them."
-                )
-                raise InputError(problem, source=file.label, line=cell.line, code="duplicate-value")
-            if not file.groups:
-                _refuse_out_of_range(cell, metric, file)
-            column[cell.query] = cell.value
-    return values
+        Raises:
+            UsageError: the metric is better when lower.
+        """
+        if unequal == "zero" and self.lower:
+            problem = f"0 is the best value of {self.lower[0]}; set unequal = drop for missing queries."
+            raise UsageError(problem, code="conflicting-options")
+
+    def scores(self, systems: Iterable[str], unequal: str) -> dict[str, pl.DataFrame]:
+        """The values of systems for the queries of all systems, with the columns of `SCORES`."""
+        value, keys = pl.col("value"), ["metric", "query_id"]
+        queries = self.table.group_by(keys).agg(is_measured=value.is_not_null().any()).sort("query_id")
+        named_metrics = [(label, metric.name) for label, metric in self.metrics.items()]
+        labels = pl.DataFrame(named_metrics, {"label": pl.String, "metric": pl.String}, orient="row")
+        grid = labels.join(queries, on="metric", maintain_order="left_right")
+        is_missing = value.is_null() & (pl.col("is_measured") | pl.col("system").is_null())
+        is_empty = value.is_null() | value.is_nan()
+        missing_value = 0.0 if unequal == "zero" else None
+        number = pl.when("is_missing").then(missing_value).otherwise(value.fill_nan(None))
+        why = pl.when("is_missing").then(pl.lit("missing")).when(is_empty).then(pl.lit("the cell is empty"))
+        return {
+            system: grid.join(self.table.filter(system=system), on=keys, how="left", maintain_order="left")
+            .with_columns(is_missing=is_missing)
+            .select("query_id", metric="label", value=number, why=why)
+            for system in systems
+        }
 
 
-def _system_name(file: ScoreFile, values: _Values) -> str:
+_CELLS = {
+    "system": pl.String,
+    "query_id": pl.String,
+    "spelling": pl.String,
+    "value": pl.Float64,
+    "line": pl.Int64,
+}
+_LIMITS = {"spelling": pl.String, "metric": pl.String, "low": pl.Float64, "high": pl.Float64}
+
+
+def _join_files(files: Sequence[ScoreFile], names: MetricNames, asked_metrics: Sequence[str]) -> pl.DataFrame:
+    """The values of all files, with the columns of `VALUES`; each cell once.
+
+    Raises:
+        InputError: a value without a metric, a second value of a query, or one outside of its metric's
+            range.
+    """
+    tables: list[pl.DataFrame] = []
+    systems: set[str] = set()
+    for index, file in enumerate(files):
+        cells = pl.DataFrame(file.cells, _CELLS, orient="row")
+        spellings = cells["spelling"].unique(maintain_order=True)
+        metrics = {spelling: _metric_of(spelling, file, names, asked_metrics) for spelling in spellings}
+        rows = [
+            (spelling, metric.name, *((None, None) if file.groups else (metric.low, metric.high)))
+            for spelling, metric in metrics.items()
+            if metric.per_query
+        ]
+        limits = pl.DataFrame(rows, _LIMITS, orient="row")
+        system = pl.when(pl.col("system") != "").then("system").otherwise(pl.lit(_system_name(file, systems)))
+        tables.append(
+            cells.join(limits, on="spelling", maintain_order="left").with_columns(system, file=pl.lit(index))
+        )
+        systems.update(tables[-1]["system"].unique())
+    values = pl.concat(tables)
+    _refuse_faults(values, files)
+    return values.select(*VALUES)
+
+
+def _system_name(file: ScoreFile, systems: Container[str]) -> str:
     """The name in the file, or the file name, with the folder if the name is taken."""
     names = (file.system or file.stem, file.stem, f"{Path(file.label).parent.name}/{file.stem}")
-    return next((name for name in names if name not in values), file.label)
+    return next((name for name in names if name not in systems), file.label)
 
 
-def _metric_of(cell: Cell, file: ScoreFile, names: MetricNames, asked_metrics: Sequence[str]) -> NamedMetric:
-    if cell.metric:
-        return names[cell.metric]
+def _metric_of(
+    spelling: str, file: ScoreFile, names: MetricNames, asked_metrics: Sequence[str]
+) -> NamedMetric:
+    if spelling:
+        return names[spelling]
     if len(asked_metrics) == 1:
         return names[asked_metrics[0]]
     raise InputError(
@@ -332,37 +376,39 @@ def _metric_of(cell: Cell, file: ScoreFile, names: MetricNames, asked_metrics: S
     )
 
 
-def _refuse_out_of_range(cell: Cell, metric: NamedMetric, file: ScoreFile) -> None:
-    if cell.value is None:
-        return
-    low = metric.low is not None and cell.value < metric.low - _SLACK
-    if low or (metric.high is not None and cell.value > metric.high + _SLACK):
-        value_range = f"from {metric.low:g}" + (f" to {metric.high:g}" if metric.high is not None else "")
-        raise InputError(
-            f"{metric.name} of query {cell.query} is {cell.value:g}, and its values are {value_range}; check "
-            f"the table, or give the metric another name and its direction.",
-            source=file.label,
-            line=cell.line,
-            code="out-of-range",
-        )
+def _refuse_faults(values: pl.DataFrame, files: Sequence[ScoreFile]) -> None:
+    """Refuse a second value of a query, and one outside of its metric's range."""
+    value = pl.col("value").fill_nan(None)
+    is_outside = (value < pl.col("low") - _SLACK) | (value > pl.col("high") + _SLACK)
+    is_second = ~pl.struct("system", "metric", "query_id").is_first_distinct()
+    faults = values.with_columns(is_second=is_second).filter(pl.col("is_second") | is_outside)
+    for row in faults.head(1).iter_rows(named=True):
+        metric, query, low, high = (row[name] for name in ("metric", "query_id", "low", "high"))
+        code, problem = "duplicate-value", f"{row['system']} has a second value of {metric} for query {query}"
+        if row["is_second"]:
+            problem += "; keep one of them."
+        else:
+            value_range = f"from {low:g}" + (f" to {high:g}" if high is not None else "")
+            code, problem = "out-of-range", f"{metric} of query {query} is {row['value']:g}"
+            problem += (
+                f", and its values are {value_range}; check the table, or give the metric another name and "
+                "its direction."
+            )
+        raise InputError(problem, source=files[row["file"]].label, line=row["line"], code=code)
 
 
 def _select_metrics(
-    values: _Values, names: MetricNames, asked_metrics: Sequence[str], label: str
-) -> tuple[list[str], list[NamedMetric]]:
-    """The labels of the metrics to compare, and the metrics."""
-    metrics_in_tables = list(
-        dict.fromkeys(name for values_of_metric in values.values() for name in values_of_metric)
-    )
+    values: pl.DataFrame, names: MetricNames, asked_metrics: Sequence[str], label: str
+) -> dict[str, NamedMetric]:
+    """The metrics to compare, by label."""
+    pairs = values.unique(["system", "metric"], keep="first", maintain_order=True)
+    metrics_of_systems = dict(pairs.group_by("system", maintain_order=True).agg("metric").iter_rows())
+    metrics_in_tables = list(dict.fromkeys(chain.from_iterable(metrics_of_systems.values())))
     if not asked_metrics:
-        default_metrics = [
-            default_metric
-            for default_metric in DEFAULT_METRICS
-            if names[default_metric].name in metrics_in_tables
-        ]
-        asked_metrics = default_metrics or metrics_in_tables
-    named_metrics = [names[spelled_name] for spelled_name in asked_metrics]
-    for spelled, metric in zip(asked_metrics, named_metrics, strict=True):
+        defaults = [name for name in DEFAULT_METRICS if names[name].name in metrics_in_tables]
+        asked_metrics = defaults or metrics_in_tables
+    metrics = {spelled_name: names[spelled_name] for spelled_name in asked_metrics}
+    for spelled, metric in metrics.items():
         if metric.name not in metrics_in_tables:
             names_in_tables = ", ".join(metrics_in_tables[:12]) + (
                 ", …" if len(metrics_in_tables) > 12 else ""
@@ -370,13 +416,13 @@ def _select_metrics(
             problem = f"no values of {spelled}; the scores have {names_in_tables}."
             raise UsageError(problem, code="unknown-metric")
         systems_without = [
-            system for system, values_of_metric in values.items() if metric.name not in values_of_metric
+            system for system, own_metrics in metrics_of_systems.items() if metric.name not in own_metrics
         ]
         if systems_without:
             systems_text = ", ".join(systems_without[:_MAX_NAMED])
             problem = f"{systems_text} has no value of {spelled}; the others do."
             raise UsageError(problem, code="not-comparable")
-    undirected_metrics = [metric.name for metric in named_metrics if metric.lower is None]
+    undirected_metrics = [metric.name for metric in metrics.values() if metric.lower is None]
     if undirected_metrics:
         raise UsageError(
             f"{label}: whether more or less of {', '.join(undirected_metrics[:_MAX_NAMED])} is better is not "
@@ -384,49 +430,17 @@ def _select_metrics(
             f"{undirected_metrics[0]}=lower.",
             code="unknown-direction",
         )
-    return list(asked_metrics), named_metrics
-
-
-def _refuse_best_as_zero(labels: Sequence[str], named_metrics: Sequence[NamedMetric], unequal: str) -> None:
-    """Check that a missing query, as 0, does not get the best value.
-
-    Raises:
-        UsageError: the metric is better when lower.
-    """
-    for label, metric in zip(labels, named_metrics, strict=True):
-        if unequal == "zero" and metric.lower:
-            problem = f"0 is the best value of {label}; set unequal = drop for missing queries."
-            raise UsageError(problem, code="conflicting-options")
-
-
-def _score_rows(
-    system: str, values: _Values, metrics: Mapping[str, NamedMetric], unequal: str
-) -> pl.DataFrame:
-    """The values of a system for the queries of all systems, with the columns of `SCORES`."""
-    rows = []
-    for label, metric in metrics.items():
-        columns = [values_of_system[metric.name] for values_of_system in values.values()]
-        has_value = {query for column in columns for query, value in column.items() if value is not None}
-        own_values = values[system][metric.name]
-        for query in sorted({query for column in columns for query in column}):
-            value, reason = own_values.get(query), None
-            if value is None and (query in has_value or query not in own_values):
-                value, reason = 0.0 if unequal == "zero" else None, "missing"
-            elif value is None or isnan(value):
-                value, reason = None, "the cell is empty"
-            rows.append((query, label, value, reason))
-    return pl.DataFrame(rows, schema=SCORES, orient="row")
+    return metrics
 
 
 def _query_table(
-    ids: pl.Series, files: Sequence[ScoreFile], tags: TagsLike | None, slices: Sequence[str]
+    ids: pl.Series, clusters: Mapping[str, str], tags: TagsLike | None, slices: Sequence[str]
 ) -> pl.DataFrame:
     """The columns of `QUERIES`, then the tags of queries."""
     table = pl.DataFrame({"query_id": ids}).with_columns(
         pl.lit("ok").alias("state"),
         *(pl.lit(None, dtype=QUERIES[column]).alias(column) for column in list(QUERIES)[2:]),
     )
-    clusters = {query: cluster for file in files for query, cluster in file.clusters.items()}
     query_tags = None if tags is None else with_clusters(matching_tags(tags, ids, slices))
     if clusters and (query_tags is None or CLUSTER not in query_tags.columns):
         table = table.with_columns(pl.Series(CLUSTER, [clusters.get(query) for query in ids], pl.String))

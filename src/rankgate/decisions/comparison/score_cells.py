@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +114,7 @@ def _read_folder(folder: Path, names: MetricNames) -> ScoreFile:
             name = models[path] or str(path.relative_to(folder))
             name = f"{name} ({path.name[:_REVISION]})" if counts[models[path]] > 1 and models[path] else name
             cells += [
-                replace(cell, system=cell.system or name) for file in folder_files for cell in file.cells
+                cell._replace(system=cell.system or name) for file in folder_files for cell in file.cells
             ]
     return ScoreFile(
         str(folder),
@@ -212,8 +211,7 @@ def _nested_cells(document: Mapping[Any, Any], label: str, names: MetricNames) -
     if all(isinstance(value, Mapping) for inner in inner_mappings for value in inner.values()):
         for system, values_of_system in document.items():
             yield from (
-                Cell(str(system), cell.query, cell.metric, cell.value, cell.line)
-                for cell in _nested_cells(values_of_system, label, names)
+                cell._replace(system=str(system)) for cell in _nested_cells(values_of_system, label, names)
             )
         return
     outer_metric_share = names.share(map(str, document))

@@ -140,7 +140,7 @@ _METHOD = (
 def _withheld(result: RuleResult, charge: Charge, *, is_pass: bool) -> RuleResult:
     """A rule with its status alone, and only if all pass."""
     rule, kind = result.rule, RULES[result.rule.kind]
-    if "query" in kind.parameters or kind.reads_admission or kind.needs == {"queries"}:
+    if "query" in kind.parameters or kind.files or kind.needs == {"queries"}:
         return result
     if is_pass and rule.tier == "block":
         return replace(result, outcome=Outcome("pass", "holds at the level of this test"))

@@ -41,7 +41,6 @@ from rankgate.core.present.write_results import FORMS
 from rankgate.data.formats import registry
 from rankgate.data.score_parts import Need
 from rankgate.decisions.comparison import commands as comparing
-from rankgate.decisions.comparison.reported_systems import VALUE_SUPPLY
 from rankgate.decisions.gating.charged_tests import missing_account
 from rankgate.decisions.gating.gate import gate, with_noise
 from rankgate.decisions.gating.policy import parse_policy, policy
@@ -318,9 +317,9 @@ def gate_command(
         _self_check(ctx, collection, runs, (form, output), snapshots, options_of_gate["policy"])
     if stored is not None and not options_of_gate["policy"] and stored.policy:
         options_of_gate["policy"] = parse_policy(stored.policy, f"the policy of the project {stored.name}")
-    if isinstance(collection, Scores):
-        VALUE_SUPPLY.require("--noise", [Need("repeats")] if noise else [])
-    elif noise:
+    if noise:
+        if isinstance(collection, Scores):
+            raise collection.supply.error("--noise", Need("repeats"))
         baseline = with_noise(collection, baseline, noise)
     services = [name.removeprefix(_OTLP) for name in also if name.startswith(_OTLP)]
     names_and_paths = [_parse_also(name) for name in also if not name.startswith(_OTLP)]
@@ -425,7 +424,7 @@ def _self_check(
             f"a self-check has no format {form}; it has {', '.join(FORMS)}.", code="conflicting-options"
         )
     if isinstance(collection, Scores):
-        raise VALUE_SUPPLY.error("--self-check", Need("lists"))
+        raise collection.supply.error("--self-check", Need("lists"))
     baseline, candidate, *_ = runs
     if collection.judgments is None or baseline is None or candidate is None:
         raise UsageError(

@@ -45,7 +45,7 @@ from rankgate.decisions.gating.saved.saved_baselines import (
 from rankgate.engines.snapshots.query_sender import queries_of
 from rankgate.measurement.evaluation.evaluate import FromRuns, evaluate
 from rankgate.measurement.evaluation.scored_system import Scorer
-from rankgate.measurement.evaluation.scores import Scores
+from rankgate.measurement.evaluation.scores import Scores, choose_systems
 from rankgate.measurement.metrics.metric_name_parser import DEFAULT_METRICS
 from rankgate.measurement.scoring.alignment.top_documents import refuse_baseline_again
 from rankgate.measurement.scoring.presets import chosen_convention, refuse_mixed
@@ -241,11 +241,12 @@ def _systems(
         InputError: data that cannot be read, with file and line.
         UsageError: not two systems; a part that rules need and scores lack.
     """
+    candidates = [] if candidate is None else [candidate]
     if isinstance(source, Scores) and isinstance(source.maker, FromRuns):
         maker = source.maker
-        baseline, candidate = maker.name_systems(baseline, [] if candidate is None else [candidate])
-        _refuse_unless_two([*baseline, *candidate], "evaluation", maker.runs)
-        source = maker.collection
+        names = choose_systems(maker.runs, baseline, candidates)
+        _refuse_unless_two(names, "evaluation", maker.runs)
+        source, (baseline, candidate) = maker.collection, ({name: maker.runs[name]} for name in names)
     if not isinstance(source, Scores):
         if baseline is None or candidate is None:
             raise missing_input_error("gate")
@@ -259,13 +260,15 @@ def _systems(
                 rules.ranking_metrics or DEFAULT_METRICS,
                 rules["convention"],
             )
-            baseline = candidate = None
+            baseline, candidates = None, []
     if isinstance(source, Scores):
-        return _systems_of_values(source, (baseline, candidate), rules), None
+        return _systems_of_values(source, baseline, candidates, rules), None
     return _systems_of_runs(source, baseline, candidate, rules, folder)
 
 
-def _systems_of_values(scores: Scores, names: Iterable[object], rules: Policy) -> ComparedSystems:
+def _systems_of_values(
+    scores: Scores, baseline: object, candidates: Sequence[object], rules: Policy
+) -> ComparedSystems:
     """The systems of values that another tool, or Spark, computed.
 
     Raises:
@@ -277,8 +280,7 @@ def _systems_of_values(scores: Scores, names: Iterable[object], rules: Policy) -
     if not rules.ruled_metrics:
         problem = "no rule of the policy looks at a metric; give judgments and runs."
         raise UsageError(problem, code="unsupported-rule")
-    stated_names = [name for name in names if name is not None]
-    systems = tables.compared(stated_names, rules.ruled_metrics, rules["unequal"])
+    systems = tables.compared(baseline, candidates, rules.ruled_metrics, rules["unequal"])
     _refuse_unless_two([system.name for system in systems.systems], "scores")
     return systems
 

@@ -334,6 +334,11 @@ class Policy(Result):
         return max(int(self.settings["depth"]), *map(int, depths), 1)
 
     @property
+    def files_of_rules(self) -> list[str]:
+        """The files that rules name, as written in the policy."""
+        return [rule[name] for rule in self.rules for name in RULES[rule.kind].files]
+
+    @property
     def slices(self) -> tuple[str, ...]:
         """The tags of the rules' slices."""
         tags = [rule.slice.partition("=")[0] for rule in self.rules if rule.slice]

@@ -18,6 +18,8 @@ from rankgate.data.score_parts import EVERYTHING, PARTS, Need, Supply
 from rankgate.measurement.stats.weighted_means import QueryClusters
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
@@ -29,9 +31,9 @@ if TYPE_CHECKING:
     from rankgate.decisions.comparison.design import Contrast, Design
     from rankgate.decisions.comparison.list_metrics import ListTotals, ResampledValue
     from rankgate.decisions.comparison.query_groups import QueryGroups
-    from rankgate.decisions.cutoffs.scored_questions import ScoredQuestions
     from rankgate.decisions.gating.kpi_evidence import KpiEvidence
     from rankgate.decisions.unjudged.hole_figures import DrawnValues
+    from rankgate.measurement.evaluation.scored_system import Scorer
     from rankgate.measurement.stats.weighted_means import PopulationEstimate
 
 
@@ -62,7 +64,9 @@ class RuleKind(Declared):
         depth: parameters with a number of first documents.
         needs: the parts of scores that it looks at; a rule about a slice or single queries needs
             values too.
-        reads_admission: True if it needs the admission of a judge, in ``file``.
+        files: parameters that name files next to the policy.
+        read_input: the input that only rules of this kind have, from what their policy was given; it is
+            read before any rule is decided, if ``needs`` are met.
         statuses: (S,) the status under each set of drawn grades of unjudged documents; None where
             judging them cannot change it.
         redrawn: (S,) the status under each resample of its queries, from (n, S) rows of them;
@@ -86,7 +90,8 @@ class RuleKind(Declared):
     bounds: tuple[str, ...] = ()
     depth: tuple[str, ...] = ()
     needs: frozenset[Part] = frozenset({"lists"})
-    reads_admission: bool = False
+    files: tuple[str, ...] = ()
+    read_input: Callable[[Rule, RuleSources], Any] | None = None
     without_comparison: Callable[[Rule, Drift], Outcome] | None = None
     of_experiment: Callable[[Rule, KpiEvidence], Outcome] | None = None
     statuses: Callable[[Rule, Evidence, HypotheticalValues], NDArray[np.str_]] | None = None
@@ -217,18 +222,18 @@ class Drift:
 
 
 @dataclass(frozen=True)
-class Admission:
-    """The admission of a judge that was compared with people (``rankgate admit``).
+class RuleSources:
+    """What rules read their own inputs from.
 
     Attributes:
-        verdict: pass, fail or inconclusive.
-        judge: the name of the judge.
-        sha256: the SHA-256 of the judge's judgments.
+        folder: the folder of the policy.
+        scorer: the scorer of judgments, metrics and convention; None without judgments.
+        run: the candidate's run; None without runs.
     """
 
-    verdict: str
-    judge: str
-    sha256: str
+    folder: Path
+    scorer: Scorer | None = None
+    run: Any = None
 
 
 @dataclass(frozen=True)
@@ -294,7 +299,7 @@ class Inputs:
             requested.
         ranges: the lowest and highest value of each metric, if it has both.
         drift: the changes since the baseline was saved; None for a baseline that was not saved.
-        admissions: the admissions of judges, by file.
+        by_rule: the inputs of single rules; see `RuleKind.read_input`.
         wholes: the values of metrics of all lists together, by metric and slice.
         selection: the selection of the judged documents.
         unjudged_lists: the candidate's lists for unjudged queries that rules name:
@@ -305,14 +310,13 @@ class Inputs:
         groups: the groups of queries that values belong to; None if values are of queries.
         judged: the number of judged queries.
         unanswered: the judged queries that neither run answered.
-        cutoffs: the candidate's scores of questions, by the rule that needs them.
     """
 
     noise: Mapping[str, float] = field(default_factory=dict)
     holes: Mapping[str, DrawnValues] = field(default_factory=dict)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     drift: Drift | None = None
-    admissions: Mapping[str, Admission] = field(default_factory=dict)
+    by_rule: Mapping[str, Any] = field(default_factory=dict)
     wholes: ListTotals = field(default_factory=dict)
     selection: Selection = "unknown"
     unjudged_lists: pl.DataFrame | None = None
@@ -322,7 +326,6 @@ class Inputs:
     groups: QueryGroups | None = None
     judged: int = 0
     unanswered: tuple[str, ...] = ()
-    cutoffs: Mapping[str, ScoredQuestions] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,21 @@
 """Inputs of rules besides a comparison, from what the comparison was made from.
 
-Each input is made only if a rule needs it and the systems can make it: admissions, the noise of the
-baseline, drawn grades of unjudged documents, lists of unjudged queries, states of slices.
+Each input is made only if a rule needs it and the systems can make it: what rules read themselves, the
+noise of the baseline, drawn grades of unjudged documents, lists of unjudged queries, states of slices.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rankgate.core.errors import InputError, check_schema_version
-from rankgate.core.present.base_result import result_class
 from rankgate.data.collection import SETTLED
-from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.comparison.comparison_tables import latency_table, select_slice, state_tables
 from rankgate.decisions.gating.policy_settings import ANSWERED
-from rankgate.decisions.gating.rule import Admission, Drift, Inputs, StateCounts
+from rankgate.decisions.gating.rule import Drift, Inputs, RuleSources, StateCounts
 from rankgate.decisions.gating.rules import RULES
-from rankgate.decisions.gating.rules.cutoff_rule import read_scored_questions
 from rankgate.decisions.gating.saved.saved_baselines import largest_difference
 from rankgate.decisions.unjudged.hole_figures import drawn_values
 from rankgate.measurement.scoring.alignment.top_documents import rank_run
@@ -44,14 +39,19 @@ def make_inputs(pair: ComparedPair, rules: Policy, saved: SavedBaseline | None) 
         saved: the saved baseline, if the baseline is one.
 
     Raises:
-        InputError: an admission that cannot be read.
+        InputError: a file of a rule that cannot be read.
     """
     made = pair.made
+    sources = RuleSources(rules.folder, made.scorer, made.runs[pair.index] if made.runs else None)
     inputs = Inputs(
         noise=dict(saved.baseline.noise) if saved else {},
         ranges=made.ranges,
         drift=compute_drift(*pair.systems) if saved else None,
-        admissions=read_admissions(rules) if made.supply.has("judgments") else {},
+        by_rule={
+            rule.id: kind.read_input(rule, sources)
+            for rule in rules.rules
+            if (kind := RULES[rule.kind]).read_input and not kind.lack(rule, made.supply)
+        },
         wholes=pair.wholes(rules.lists["resamples"], [rule.slice for rule in rules.rules]),
         supply=made.supply,
         design=pair.design,
@@ -74,38 +74,7 @@ def make_inputs(pair: ComparedPair, rules: Policy, saved: SavedBaseline | None) 
         slices=_count_slices(rules, base, candidate),
         judged=_count_judged(made.scorer, base),
         unanswered=_find_unanswered(base, candidate),
-        cutoffs=read_scored_questions(rules.rules, made.scorer, made.runs[pair.index]),
     )
-
-
-def read_admissions(policy: Policy) -> dict[str, Admission]:
-    """Every admission that a rule of the policy names, by its file.
-
-    Raises:
-        InputError: the file cannot be read, or is not an admission.
-    """
-    return {file: _read_admission(policy.folder / file) for file in list_admission_files(policy)}
-
-
-def list_admission_files(policy: Policy) -> list[str]:
-    """The files of admissions that rules of a policy name, as written in the policy."""
-    return [rule["file"] for rule in policy.rules if RULES[rule.kind].reads_admission]
-
-
-def _read_admission(path: Path) -> Admission:
-    try:
-        result: Any = parse_json(path.read_bytes(), str(path))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read") from None
-    try:
-        admission = Admission(
-            str(result["verdict"]), str(result["judge"]["name"]), str(result["judge"]["sha256"])
-        )
-    except (KeyError, TypeError):
-        problem = "not an admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
-        raise InputError(problem, source=str(path), code="wrong-document") from None
-    check_schema_version(result, result_class("admission").schema_version, str(path))
-    return admission
 
 
 def compute_drift(saved: ScoredRun, candidate: ScoredRun) -> Drift:

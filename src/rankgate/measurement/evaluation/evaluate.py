@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.progress import step
 from rankgate.data.collection import Collection
-from rankgate.data.foreign_frames import named_runs
+from rankgate.data.foreign_frames import named_runs, require_runs
 from rankgate.data.score_parts import EVERYTHING, Supply
 from rankgate.data.spark_tables import any_on_spark, run_on_spark
 from rankgate.measurement.evaluation.metric_selection import (
@@ -88,23 +87,6 @@ class FromRuns:
             self.collection.ids,
         )
 
-    def name_systems(self, baseline: object, candidates: Sequence[object]) -> tuple[Any, dict[str, Any]]:
-        """The baseline and the candidates, by default the first run and all others, by name.
-
-        Raises:
-            UsageError: a name is not the name of a run.
-        """
-        names = [name for name in (baseline, *candidates) if name is not None] or [*self.runs]
-        for name in names:
-            if name not in self.runs:
-                raise UsageError(
-                    f"unknown run {name!r}; the evaluation has {', '.join(self.runs)}.", code="unknown-system"
-                )
-        first, *other_names = map(str, names)
-        if baseline is not None and not candidates:
-            other_names = [name for name in self.runs if name != first]
-        return {first: self.runs[first]}, {name: self.runs[name] for name in other_names}
-
 
 def evaluate(
     collection: Collection | QrelsLike,
@@ -155,8 +137,7 @@ def evaluate(
     ranking_metrics = [(label, metric) for label, metric in all_metrics if not is_of_lists(metric)]
     subtopics = any(metric.view == SUBTOPICS for _, metric in ranking_metrics)
     readable = read_named_rankings(collection.run_source(runs))
-    if not readable:
-        raise UsageError("no run to score; give at least one.", code="missing-input")
+    require_runs(readable)
     judgments = JudgmentIndex.read(collection.judgments_source, subtopics=subtopics)
     if subtopics:
         judgments = with_subtopics(judgments, collection)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, overload, runtime_checkable
 
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 _LAZY_FIELDS = frozenset({"qrels", "convention", "metrics", "runs", "lower"})
-SAVED_SUPPLY = Supply(
-    frozenset({"values", "group_sums"}), "saved values have none", "measure the runs again with rankgate eval"
-)
-"""The parts that scores from JSON can supply."""
-
 _MOST_NAMES = 5  # names of runs in a heading
 _KEYS = ["query_id", "metric"]
 _CHARTS = "rankgate.measurement.evaluation"
@@ -153,16 +148,22 @@ class Scores(Result):
         return {**self.__dict__, "maker": None}
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def supply(self) -> Supply:
         """The existing parts, or those that the maker can make."""
         if self.maker is not None:
-            return tuple(part for part in PARTS if self.maker.supply.has(part))
+            return self.maker.supply
         saved: dict[Part, bool] = {
             "values": any(len(run.query_ids) for run in self.runs),
             "bounds": any(run.low is not None for run in self.runs),
             "group_sums": True,
         }
-        return tuple(part for part, is_saved in saved.items() if is_saved)
+        parts: frozenset[Part] = frozenset(part for part, is_saved in saved.items() if is_saved)
+        return Supply(parts, "saved values have none", "measure the runs again with rankgate eval")
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The names of the parts of `supply`."""
+        return tuple(part for part in PARTS if self.supply.has(part))
 
     @property
     def queries(self) -> pl.DataFrame:
@@ -183,8 +184,7 @@ class Scores(Result):
         """
         if self.maker is not None:
             return self.maker.intervals(self)
-        supply = Supply(frozenset(self.parts), SAVED_SUPPLY.holds, SAVED_SUPPLY.remedy)
-        supply.require("`intervals`", [Need("values")])
+        self.require("`intervals`", Need("values"))
         from rankgate.measurement.evaluation.sampled_means import intervals_of  # few ask for it
 
         return intervals_of(self.runs, self.metrics)
@@ -210,7 +210,7 @@ class Scores(Result):
         Raises:
             UsageError: one of them is not.
         """
-        (SAVED_SUPPLY if self.maker is None else self.maker.supply).require(user, needs)
+        self.supply.require(user, needs)
 
     def _made(self, name: Part, depth: int) -> Sequence[ScoredRun]:
         self.require(f"`{name}`", Need(name))
@@ -391,6 +391,38 @@ class Scores(Result):
         if not matches:
             raise KeyError(run)
         return matches
+
+
+def choose_systems(systems: Iterable[str], baseline: object, candidates: Iterable[object]) -> list[str]:
+    """The names of a baseline and candidates; by default the first system, and all others.
+
+    Raises:
+        UsageError: no system has a name, or a name comes twice.
+    """
+    all_names = [*systems]
+    first, *others = map(str, (all_names[0] if baseline is None else baseline, *candidates))
+    names = [first, *(others or [name for name in all_names if name != first])]
+    for name in names:
+        if name not in all_names:
+            problem = f"unknown system {name!r}; the scores have {', '.join(all_names)}."
+            raise UsageError(problem, code="unknown-system")
+        if names.count(name) > 1:
+            raise UsageError(f"the system {name} is named twice.", code="baseline-is-candidate")
+    return names
+
+
+def refuse_with_scores(*options: str) -> None:
+    """Refuse options that say how values are computed, where values are given.
+
+    Raises:
+        UsageError: there is an option.
+    """
+    if options:
+        problem = (
+            f"{', '.join(options)}: scores are values that are computed already; leave it out, or give "
+            "judgments and runs."
+        )
+        raise UsageError(problem, code="conflicting-options")
 
 
 def _list_notices(runs: Sequence[RunScores]) -> list[Notice]:

@@ -4,143 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from rankgate.core.declare import find_declared
 from rankgate.core.errors import UsageError
-from rankgate.measurement.metrics.browsing import BROWSING_METRICS
-from rankgate.measurement.metrics.graded.cascade_metrics import ERR, nERR
-from rankgate.measurement.metrics.graded.dcg import CG, DCG, RnDCG, nDCG, nDCGRel
-from rankgate.measurement.metrics.graded.grade_sums import NCG, SDCG, AvgGrade, Hits
-from rankgate.measurement.metrics.graded.ntcir_metrics import (
-    NCUguBR,
-    NCUguP,
-    NCUrbBR,
-    NCUrbP,
-    O,
-    PMeasure,
-    PPlus,
-    Q,
-)
-from rankgate.measurement.metrics.graded.rank_biased import RBP, Compat, RBPResid
+from rankgate.measurement.metrics.built_in import MODULE_OF_METRIC
+from rankgate.measurement.metrics.metric_declaration import Metric
 from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
-from rankgate.measurement.metrics.ranking.average_precision import AP, AR, GMAP, IPrec, IPrec11
-from rankgate.measurement.metrics.ranking.incomplete_judgments import (
-    Bpref,
-    GMBpref,
-    JudgedAt,
-    NumUnjudged,
-    Unjudged,
-    infAP,
-)
-from rankgate.measurement.metrics.ranking.pair_metrics import (
-    AUC,
-    GAUC,
-    LRAP,
-    OPA,
-    Accuracy,
-    CoverageError,
-    RankingLoss,
-)
-from rankgate.measurement.metrics.ranking.precision_recall_metrics import (
-    F,
-    FullRecall,
-    P,
-    R,
-    RelP,
-    Rprec,
-    RprecMult,
-    Success,
-)
-from rankgate.measurement.metrics.ranking.reciprocal_rank import ARR, RR
-from rankgate.measurement.metrics.ranking.set_metrics import (
-    FallOut,
-    NumNonrelJudgedRet,
-    NumQ,
-    NumRel,
-    NumRelRet,
-    NumRet,
-    SetAP,
-    SetF,
-    SetP,
-    SetR,
-    SetRelP,
-    Utility,
-)
-from rankgate.measurement.metrics.ranking.trec_experimental import BinG, G, Yaap
 
-if TYPE_CHECKING:
-    from rankgate.measurement.metrics.metric_declaration import Metric
+FAMILIES = ("graded", "ranking", "browsing")
+"""The packages whose modules declare metrics."""
 
+_PLACES = {name: place for place, name in enumerate(MODULE_OF_METRIC)}
 
-CATALOGUE: tuple[Metric, ...] = (
-    nDCG,
-    AP,
-    RR,
-    P,
-    R,
-    F,
-    Success,
-    FullRecall,
-    Rprec,
-    ERR,
-    RBP,
-    Bpref,
-    JudgedAt,
-    Unjudged,
-    CG,
-    DCG,
-    NCG,
-    Hits,
-    AvgGrade,
-    IPrec,
-    IPrec11,
-    RelP,
-    RprecMult,
-    AR,
-    ARR,
-    infAP,
-    GMAP,
-    GMBpref,
-    RBPResid,
-    nERR,
-    Q,
-    O,
-    PMeasure,
-    PPlus,
-    NCUguP,
-    NCUguBR,
-    NCUrbP,
-    NCUrbBR,
-    SDCG,
-    Compat,
-    Accuracy,
-    LRAP,
-    OPA,
-    AUC,
-    GAUC,
-    RankingLoss,
-    CoverageError,
-    FallOut,
-    nDCGRel,
-    RnDCG,
-    G,
-    BinG,
-    Yaap,
-    Utility,
-    SetP,
-    SetR,
-    SetF,
-    SetRelP,
-    SetAP,
-    NumQ,
-    NumRet,
-    NumRel,
-    NumRelRet,
-    NumNonrelJudgedRet,
-    NumUnjudged,
-    *BROWSING_METRICS,
+CATALOGUE: tuple[Metric, ...] = tuple(
+    sorted(
+        chain.from_iterable(find_declared(f"{__package__}.{family}", Metric) for family in FAMILIES),
+        key=lambda metric: _PLACES.get(metric.name, len(_PLACES)),
+    )
 )
+"""Every metric of the families, in the order of ``built_in.json``; one that it lacks is last."""
 
 by_name: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in CATALOGUE})
 """The catalogue by canonical name."""

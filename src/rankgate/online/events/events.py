@@ -20,6 +20,7 @@ from rankgate.core.present.number_formats import count_noun
 from rankgate.data.adapters import repeatable
 from rankgate.data.column_map import source_label
 from rankgate.data.foreign_frames import is_frame, polars_frame
+from rankgate.data.spark_tables import is_on_spark, run_on_spark
 from rankgate.online.events.event_log import EventLog
 from rankgate.online.events.event_sql import Privacy, events_sql
 from rankgate.online.events.event_table import PRICED, is_event_schema, parse_goals
@@ -133,13 +134,22 @@ class Events(ByContent):
         return kpis, tuple(dict.fromkeys(dimensions))
 
     @contextmanager
-    def open(self) -> Iterator[OpenEvents]:
+    def open(self, verb: str = "", *, checks: bool = False) -> Iterator[OpenEvents]:
         """Open a database with the view ``events``.
+
+        Args:
+            verb: the verb, if it measures a table on Spark there; others refuse such a table.
+            checks: True if the log doctor looks at the events.
 
         Raises:
             InputError: files that cannot be read; a table without the columns of events.
-            MissingExtraError: DuckDB is not installed.
+            UsageError: a need that the database does not meet.
+            MissingExtraError: DuckDB, or what reads the table, is not installed.
         """
+        if verb and is_on_spark(self.log):
+            with run_on_spark(verb, self, checks=checks) as log:
+                yield log
+            return
         table = find_warehouse_table(self.log)
         if table and table.is_postgresql:
             with open_postgresql(table) as (base, source):

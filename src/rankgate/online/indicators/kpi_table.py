@@ -19,7 +19,6 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import Block
 from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
-from rankgate.data.spark_tables import is_on_spark, run_on_spark
 from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_events
 from rankgate.online.events.event_table import SLICES
 from rankgate.online.events.events import Events, EventsLike
@@ -346,10 +345,7 @@ def kpi(
     events = Events.of(events)
     own_kpis = declare_kpis(events)
     kpis = [KPIS.find(name) for name in names] or [*KPIS.values(), *own_kpis]
-    if is_on_spark(events.log):
-        spark_table: KpiTable = run_on_spark("kpi", events, names, by=by, checks=checks)
-        return spark_table
-    with events.open() as log:
+    with events.open("kpi", checks=checks) as log:
         check_dimensions(log.base, by)
         subjects = {subject for indicator in kpis for subject in indicator.made_of}
         diagnosis = diagnose_events(log.base, log.manifest, subjects=subjects) if checks else None
@@ -417,10 +413,10 @@ def make_kpi_table(
     requested_kpis: Sequence[Kpi],
     available_kpis: Sequence[Kpi],
     by: Sequence[str],
-    success: Sequence[str] = (),
-    diagnosis: Diagnosis | None = None,
-    blocked: Mapping[str, tuple[str, ...]] | None = None,
-    excluded: tuple[str, ...] = (),
+    success: Sequence[str],
+    diagnosis: Diagnosis | None,
+    blocked: Mapping[str, tuple[str, ...]],
+    excluded: tuple[str, ...],
 ) -> KpiTable:
     """The KPIs of a database's ``events``.
 
@@ -434,7 +430,6 @@ def make_kpi_table(
         blocked: the KPIs that are not given, with the reasons.
         excluded: the rows of the log that were left out.
     """
-    blocked = blocked or {}
     kpi_tables = KpiTables(base, success, available_kpis, by)
     values = [
         frame for column in ("all", *by) for frame in _values_by_column(kpi_tables, available_kpis, column)

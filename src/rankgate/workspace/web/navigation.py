@@ -1,17 +1,16 @@
 """The navigation of a project: six sections with their pages.
 
-Every route of a project belongs to exactly one page of one section, so that each page shows its
-position. Senders see only the pages that their role may open.
+Every route of a project belongs to one page of one section, so that each page shows its position. Senders
+see only the pages that their role may open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
-from rankgate.engines.configuration import ENGINES
-from rankgate.workspace.records.alerts.alert_kinds import ALERTS
 
 if TYPE_CHECKING:
     from rankgate.workspace.web.rendering import PageRow
@@ -20,18 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MenuPage:
-    """A page in the second row of the navigation.
+    """A page in the second row of the navigation; the routes below its path belong to it.
 
     Attributes:
         route: the name of the route that its link opens.
         label: the label of the link.
-        further_routes: the names of further routes of the page, such as those of its forms.
+        paths: further paths of a project whose routes belong to the page, such as those of its forms.
         group: the group of records listed on the page; empty for other pages.
     """
 
     route: str
     label: str
-    further_routes: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
     group: str = ""
 
 
@@ -47,97 +46,42 @@ SECTIONS = (
     MenuSection(
         "Queries",
         (
-            MenuPage("queries", "Queries", ("queries-add", "query-values", "explain", "explain-value")),
-            MenuPage(
-                "engines",
-                "Engines",
-                (
-                    "engine-try",
-                    "engine-delete",
-                    "sandbox",
-                    *(f"sandbox-{kind.name}" for kind in ENGINES.all_objects),
-                    *(f"engine-save-{kind.name}" for kind in ENGINES.all_objects),
-                ),
-            ),
-            MenuPage("material", "Files", ("material-add", "batch-add")),
-            MenuPage("export", "Export", ("export-file", "table-file", "contents")),
+            MenuPage("queries", "Queries", ("query", "explain")),
+            MenuPage("engines", "Engines"),
+            MenuPage("material", "Files", ("batches",)),
+            MenuPage("export", "Export", ("tables", "contents")),
         ),
     ),
     MenuSection(
         "Judging",
         (
-            MenuPage("rate-page", "Rate", ("query", "rate", "rate-many", "withdraw", "later")),
+            MenuPage("rate-page", "Rate", ("ratings",)),
             MenuPage("history", "Your ratings"),
-            MenuPage("discussions", "Discussion", ("discuss",)),
-            MenuPage("disputes", "Disagreements", ("final",)),
-            MenuPage("pairs", "Pairs", ("pairs-reset", "ratings-file")),
-            MenuPage("coverage", "Coverage", ("next-add",)),
+            MenuPage("discussions", "Discussion"),
+            MenuPage("disputes", "Disagreements"),
+            MenuPage("pairs", "Pairs", ("ratings/file",)),
+            MenuPage("coverage", "Coverage"),
             MenuPage("next", "Judge next"),
             MenuPage("agreement", "Agreement"),
-            MenuPage("judgments", "Judgments", ("resolve", "judgments-file", "judgments-add", "rated")),
-            MenuPage(
-                "models",
-                "Models",
-                (
-                    "model",
-                    "model-start",
-                    "model-rule",
-                    "model-rule-end",
-                    "model-admit",
-                    "model-withdraw",
-                    "model-job",
-                    "model-cancel",
-                    "model-resume",
-                ),
-            ),
-            MenuPage("preferences", "Comparisons", ("preferences-add", "preferences-file")),
-            MenuPage("comments", "Comments", ("comment-add", "comment-withdraw")),
+            MenuPage("judgments", "Judgments", ("tables/judgments", "ratings/evaluation")),
+            MenuPage("models", "Models"),
+            MenuPage("preferences", "Comparisons"),
+            MenuPage("comments", "Comments"),
         ),
     ),
     MenuSection(
         "Evaluations",
         (
-            MenuPage("project", "Overview", ("batch-change", "batch", "batch-rules")),
-            MenuPage(
-                "steps",
-                "Steps",
-                (
-                    "step-snapshot",
-                    "step-batch",
-                    "step-judgments",
-                    "step-evaluation",
-                    "step-comparison",
-                    "step-gate",
-                    "clicks",
-                    "step-clicks",
-                    "sweep",
-                    "step-sweep",
-                ),
-            ),
-            MenuPage("policy", "Policy", ("policy-set", "policy-clear")),
-            MenuPage("live", "Live comparison", ("live-rate",)),
+            MenuPage("project", "Overview", ("batches/{batch:int}",)),
+            MenuPage("steps", "Steps"),
+            MenuPage("policy", "Policy"),
+            MenuPage("live", "Live comparison"),
             MenuPage(
                 "records",
                 "Records",
                 (
-                    "record",
-                    "record-table",
-                    "record-svg",
-                    "record-png",
-                    "record-values",
-                    "record-add",
-                    "record-input",
-                    "recorded",
-                    "recorded-file",
-                    "recorded-input",
-                    "result-add",
-                    "evaluation",
-                    "evaluate",
-                    "compare",
-                    "gate",
-                    "change",
-                    "query-change",
-                    "missing-add",
+                    *("recorded", "results", "evaluate", "compare", "gate", "changes"),
+                    "judgments/{judgments}/evaluation",
                 ),
             ),
         ),
@@ -145,30 +89,9 @@ SECTIONS = (
     MenuSection(
         "History",
         (
-            MenuPage(
-                "trends",
-                "Trends",
-                ("trend-svg", "trend-png", "points", "annotations", "annotation-add", "annotation-withdraw"),
-            ),
-            MenuPage(
-                "alerts",
-                "Alerts",
-                (
-                    "alert",
-                    "alert-acknowledge",
-                    "alert-rules",
-                    "alert-rules-set",
-                    "alert-rule-delete",
-                    *(f"alert-rule-add-{kind.name}" for kind in ALERTS.all_objects),
-                    "alerts-check",
-                    "alert-channel-test",
-                ),
-            ),
-            MenuPage(
-                "schedule",
-                "Schedule",
-                ("schedule-run", "schedule-engine", "jobs-add", "job-change", "job-start", "job-cancel"),
-            ),
+            MenuPage("trends", "Trends", ("annotations", "recorded/points", "recorded/annotations")),
+            MenuPage("alerts", "Alerts"),
+            MenuPage("schedule", "Schedule"),
         ),
     ),
     MenuSection(
@@ -178,45 +101,61 @@ SECTIONS = (
     MenuSection(
         "Settings",
         (
-            MenuPage("setup", "Setup", ("scale-set", "guideline-add", "display-set", "metric-set")),
-            MenuPage("people", "People", ("invite", "invitation-revoke", "grant")),
+            MenuPage("setup", "Setup", ("scale", "guidelines", "display", "metric")),
+            MenuPage("people", "People", ("invitations",)),
             MenuPage("work", "Working time"),
-            MenuPage(
-                "archive",
-                "Archive",
-                (
-                    "archive-change",
-                    "archive-queries",
-                    "archive-queries-delete",
-                    "archive-queries-delete-page",
-                    "archive-delete",
-                    "archive-delete-page",
-                    "project-archive",
-                    "project-delete",
-                    "project-delete-page",
-                ),
-            ),
+            MenuPage("archive", "Archive", ("delete",)),
             MenuPage("log", "Log"),
         ),
     ),
 )
+"""The sections; a page whose route names a section is one of its last pages."""
 
 
-def current_page(route: str, group: str = "") -> MenuPage | None:
-    """The page that a route belongs to; None outside of projects.
+def list_sections(routes: Mapping[str, Route]) -> tuple[MenuSection, ...]:
+    """The sections with their own pages, and those that routes name."""
+    return tuple(
+        replace(
+            section,
+            pages=(
+                *section.pages,
+                *(
+                    MenuPage(route.name, route.title)
+                    for route in routes.values()
+                    if route.section == section.label
+                ),
+            ),
+        )
+        for section in SECTIONS
+    )
+
+
+def current_page(
+    sections: Iterable[MenuSection], routes: Mapping[str, Route], route: str, group: str = ""
+) -> MenuPage | None:
+    """The page that a route belongs to, by the longest path; None outside of projects.
 
     Args:
+        sections: the sections with their pages.
+        routes: every route by name.
         route: the name of the route.
         group: the group of the shown records.
-
-    >>> current_page("record", "kpis").label, current_page("record", "gates").label
-    ('KPIs', 'Records')
     """
-    pages = [page for section in SECTIONS for page in section.pages]
-    page = next((page for page in pages if route in (page.route, *page.further_routes)), None)
+    pages = [page for section in sections for page in section.pages]
+    below = {
+        below: page
+        for page in reversed(pages)
+        for below in (routes[page.route].path, *(f"{_PROJECT}/{path}" for path in page.paths))
+    }
+    path = routes[route].path
+    fitting = [prefix for prefix in below if path == prefix or path.startswith((f"{prefix}/", f"{prefix}."))]
+    page = below[max(fitting, key=len)] if fitting else None
     if page is None or page.route != "records":
         return page
     return next((group_page for group_page in pages if group and group_page.group == group), page)
+
+
+_PROJECT = "/projects/{project}"
 
 
 def make_menu(
@@ -233,9 +172,10 @@ def make_menu(
     """
     if identity.project is None:
         return []
-    current = current_page(route, group)
+    sections = list_sections(routes)
+    current = current_page(sections, routes, route, group)
     menu: list[PageRow] = []
-    for section in SECTIONS:
+    for section in sections:
         pages = [page for page in section.pages if (identity.role or "") in routes[page.route].needs]
         links: list[PageRow] = [
             {

@@ -2,77 +2,10 @@
 
 from __future__ import annotations
 
-from rankgate.workspace.web import openapi, web_request
-from rankgate.workspace.web.dashboard import (
-    alert_page,
-    change_pages,
-    comment_pages,
-    live_pages,
-    missing_documents,
-    overview_pages,
-    query_pages,
-    record_pages,
-    trend_pages,
-)
-from rankgate.workspace.web.pages import (
-    account_pages,
-    alert_forms,
-    click_pages,
-    coverage_pages,
-    engine_pages,
-    file_pages,
-    model_pages,
-    password_reset_pages,
-    policy_pages,
-    preference_pages,
-    program_files,
-    project_pages,
-    query_entry_pages,
-    rating_pages,
-    result_pages,
-    sandbox_pages,
-    second_factor_pages,
-    step_pages,
-    sweep_pages,
-    verb_routes,
-    watching_pages,
-    work_pages,
-)
+from rankgate.core.declare import load_modules
+from rankgate.workspace.web import web_request
 
-HANDLER_MODULES = (
-    openapi,
-    alert_page,
-    change_pages,
-    comment_pages,
-    live_pages,
-    missing_documents,
-    overview_pages,
-    query_pages,
-    record_pages,
-    trend_pages,
-    account_pages,
-    alert_forms,
-    click_pages,
-    coverage_pages,
-    engine_pages,
-    file_pages,
-    model_pages,
-    password_reset_pages,
-    policy_pages,
-    preference_pages,
-    program_files,
-    project_pages,
-    query_entry_pages,
-    rating_pages,
-    result_pages,
-    sandbox_pages,
-    second_factor_pages,
-    step_pages,
-    sweep_pages,
-    verb_routes,
-    watching_pages,
-    work_pages,
-)
-"""The modules that declare routes when they are imported."""
+for _name in ("openapi", "dashboard", "pages"):
+    load_modules(f"{__package__}.{_name}")  # modules declare their routes when they are imported
 
 ROUTES = tuple(sorted(web_request.ROUTES.values(), key=lambda route: (route.path, route.method)))

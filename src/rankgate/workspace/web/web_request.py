@@ -279,6 +279,8 @@ class Route:
         tabular: True if its page is also available as CSV.
         in_archived: True if the route may change an archived project.
         does_step: True if the action does a step of a project; a link to the next step follows.
+        section: the section of the navigation that has the page; empty for pages of `SECTIONS`, and for
+            routes that belong to other pages.
     """
 
     name: str
@@ -292,6 +294,7 @@ class Route:
     tabular: bool = False
     in_archived: bool = False
     does_step: bool = False
+    section: str = ""
 
     @property
     def has_file(self) -> bool:
@@ -323,7 +326,7 @@ def declare_route(
     title: str,
     *fields: Field,
     scope: str | None = "by permission",
-    **flags: bool,
+    **facts: Any,
 ) -> Callable[[Handler], Handler]:
     """Declare the function as the handler of a route; the arguments are the attributes of `Route`.
 
@@ -333,7 +336,7 @@ def declare_route(
 
     def declare(handler: Handler) -> Handler:
         token_scope = _SCOPES[needs] if scope == "by permission" else scope
-        ROUTES[name] = Route(name, method, path, needs, handler, title, fields, token_scope, **flags)
+        ROUTES[name] = Route(name, method, path, needs, handler, title, fields, token_scope, **facts)
         return handler
 
     return declare

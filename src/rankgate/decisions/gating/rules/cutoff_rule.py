@@ -12,28 +12,24 @@ from rankgate.decisions.gating.rule import Outcome, RuleKind
 from rankgate.measurement.stats.score_thresholds import Demand, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from rankgate.data.run import Run
-    from rankgate.decisions.gating.rule import Evidence, Rule, Status
-    from rankgate.measurement.evaluation.scored_system import Scorer
+    from rankgate.decisions.gating.rule import Evidence, Rule, RuleSources, Status
 
 _STATUSES: tuple[Status, ...] = ("fail", "inconclusive", "pass")
 _SUBJECTS: tuple[Subject, ...] = ("silent", "kept")
 _KINDS = {"silent": "questions without an answer", "kept": "questions with a relevant document"}
 
 
-def read_scored_questions(rules: Iterable[Rule], scorer: Scorer, run: Run) -> dict[str, ScoredQuestions]:
-    """The candidate's scores of questions, for each rule that needs them.
+def read_scored_questions(rule: Rule, sources: RuleSources) -> ScoredQuestions:
+    """The candidate's scores of questions.
 
     Raises:
         InputError, UsageError: as `ScoredQuestions.read`.
     """
-    return {
-        rule.id: ScoredQuestions.read(scorer, run, rule["no_answer"], rule["rel"])
-        for rule in rules
-        if rule.kind == CUTOFF_RULE.name
-    }
+    assert sources.scorer is not None
+    run = sources.scorer.collection.run(sources.run)
+    return ScoredQuestions.read(sources.scorer, run, rule["no_answer"], rule["rel"])
 
 
 def decide_cutoff(rule: Rule, evidence: Evidence) -> Outcome:
@@ -43,7 +39,7 @@ def decide_cutoff(rule: Rule, evidence: Evidence) -> Outcome:
     inconclusive.
     """
     terms, threshold = evidence.terms, rule["threshold"]
-    scores = evidence.inputs.cutoffs[rule.id].scores(rule["keep"], rule.slice, terms.seed)
+    scores = evidence.inputs.by_rule[rule.id].scores(rule["keep"], rule.slice, terms.seed)
     subjects = [subject for subject in _SUBJECTS if rule[subject] is not None]
     tests = terms.tests * len(subjects)
     rows = [
@@ -103,4 +99,6 @@ CUTOFF_RULE = RuleKind(
     statistical=True,
     sliced=True,
     any_of=("silent", "kept"),
+    needs=frozenset({"judgments"}),
+    read_input=read_scored_questions,
 )

@@ -6,22 +6,63 @@ The second rule requires the same queries and judgments as for the saved baselin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.declare import Parameter, Range
+from rankgate.core.errors import InputError, check_schema_version
+from rankgate.core.frozen import dataclass
+from rankgate.core.present.base_result import result_class
 from rankgate.core.present.number_formats import count_noun
+from rankgate.data.text.json_text import parse_json
 from rankgate.decisions.gating.rule import Outcome, RuleKind
 
 if TYPE_CHECKING:
-    from rankgate.decisions.gating.rule import Drift, Evidence, Rule
+    from rankgate.decisions.gating.rule import Drift, Evidence, Rule, RuleSources
 
 
 _ADMIT_COMMAND = "compare the judge with people: rankgate admit PEOPLE JUDGE --format json -o {}"
 
 
+@dataclass(frozen=True)
+class Admission:
+    """The admission of a judge that was compared with people (``rankgate admit``).
+
+    Attributes:
+        verdict: pass, fail or inconclusive.
+        judge: the name of the judge.
+        sha256: the SHA-256 of the judge's judgments.
+    """
+
+    verdict: str
+    judge: str
+    sha256: str
+
+
+def read_admission(rule: Rule, sources: RuleSources) -> Admission:
+    """Read the admission that a rule names.
+
+    Raises:
+        InputError: the file cannot be read, or is not an admission.
+    """
+    path = sources.folder / rule["file"]
+    try:
+        result: Any = parse_json(path.read_bytes(), str(path))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}.", source=str(path), code="cannot-read") from None
+    try:
+        admission = Admission(
+            str(result["verdict"]), str(result["judge"]["name"]), str(result["judge"]["sha256"])
+        )
+    except (KeyError, TypeError):
+        problem = "not an admission; write one: rankgate admit PEOPLE JUDGE --format json -o FILE."
+        raise InputError(problem, source=str(path), code="wrong-document") from None
+    check_schema_version(result, result_class("admission").schema_version, str(path))
+    return admission
+
+
 def decide_admitted(rule: Rule, evidence: Evidence) -> Outcome:
     """Return the verdict of the admission, if it is about these judgments."""
-    result = evidence.inputs.admissions[rule["file"]]
+    result: Admission = evidence.inputs.by_rule[rule.id]
     next_step = _ADMIT_COMMAND.format(rule["file"])
     if result.sha256 != evidence.comparison.qrels_sha256:
         reason = (
@@ -54,7 +95,8 @@ ADMITTED_RULE = RuleKind(
     decide_admitted,
     title="the judge behind the judgments was compared with people and admitted",
     needs=frozenset({"judgments"}),
-    reads_admission=True,
+    files=("file",),
+    read_input=read_admission,
 )
 
 

@@ -16,6 +16,7 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID, SYSTEM
 from rankgate.core.progress import step
 from rankgate.data import read_run
+from rankgate.data.foreign_frames import require_runs
 from rankgate.data.qrels import Qrels
 from rankgate.measurement.scoring.alignment.aligned_run import align_batch, sort_retrieved
 from rankgate.measurement.scoring.alignment.judgment_index import JudgmentIndex
@@ -273,8 +274,7 @@ def read_named_runs(runs: Sequence[RunLike]) -> list[Run]:
         InputError: a run cannot be read.
         UsageError: there is no run.
     """
-    if not runs:
-        raise UsageError("no run; give at least one.", code="missing-input")
+    require_runs(runs)
     named_runs = [
         read_run(source, None if isinstance(source, str | Path) else f"run{i}")
         for i, source in enumerate(runs, 1)

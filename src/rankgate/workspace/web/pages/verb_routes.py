@@ -16,7 +16,6 @@ from rankgate.decisions.comparison.compare import compare
 from rankgate.decisions.comparison.inference import Test
 from rankgate.decisions.gating.gate import gate
 from rankgate.decisions.gating.policy import Policy, load_default_policy, parse_policy
-from rankgate.decisions.gating.rule_inputs import list_admission_files
 from rankgate.measurement.evaluation.evaluate import evaluate
 from rankgate.measurement.explanation.explain import explain
 from rankgate.measurement.metric_options import verb_parameter
@@ -125,7 +124,7 @@ def _read_policy(_request: WebRequest, text: str | None) -> Policy:
     files = [f"[{name}]" for name in file.values if name not in _POLICY_TABLES]
     if policy["tags"]:
         files.append("tags")
-    files += list_admission_files(policy)
+    files += policy.files_of_rules
     if files:
         problem = f"the server reads no files; leave {files[0]} out"
         raise invalid_value("policy", f"{problem}, and state tables in the collection")
