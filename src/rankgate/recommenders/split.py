@@ -244,18 +244,6 @@ _PARTS = Columns(
 _RANDOM_WAYS = frozenset({"leave-one-out", "random", "cold-users", "cold-items"})
 
 
-def _title(result: Split) -> str:
-    """The method of the split."""
-    plan = result.plan
-    amounts = {"leave-last": f"{plan.last} of each user", "windows": count_noun(plan.windows, "fold")}
-    has_no_share = plan.way in {"leave-one-out", "elsewhere"} or plan.cut is not None
-    share = amounts.get(plan.way, "" if has_no_share else f"{plan.share:.0%}")
-    parts = [share, f"the {plan.target} of each user" * (plan.target != "all")]
-    parts.append(f"fold-in {plan.fold_in:.0%}" * bool(plan.fold_in))
-    seed = f", seed {plan.seed}" if plan.way in _RANDOM_WAYS or "sampled" in result.candidates else ""
-    return f"{', '.join([f'{result.log} split by {plan.way}', *filter(None, parts)])}{seed}"
-
-
 def _facts(result: Split) -> Iterator[Entries]:
     """The judgments, the candidates, what was left out, and the overlap of parts."""
     rows = [("judgments", _truth(result)), ("candidates", _candidates(result))]
@@ -442,7 +430,14 @@ class Split(Result):
     @property
     def headline(self) -> str:
         """The method of the split."""
-        return _title(self)
+        plan = self.plan
+        amounts = {"leave-last": f"{plan.last} of each user", "windows": count_noun(plan.windows, "fold")}
+        has_no_share = plan.way in {"leave-one-out", "elsewhere"} or plan.cut is not None
+        share = amounts.get(plan.way, "" if has_no_share else f"{plan.share:.0%}")
+        parts = [share, f"the {plan.target} of each user" * (plan.target != "all")]
+        parts.append(f"fold-in {plan.fold_in:.0%}" * bool(plan.fold_in))
+        seed = f", seed {plan.seed}" if plan.way in _RANDOM_WAYS or "sampled" in self.candidates else ""
+        return f"{', '.join([f'{self.log} split by {plan.way}', *filter(None, parts)])}{seed}"
 
     @property
     def parts(self) -> pl.DataFrame:

@@ -108,14 +108,11 @@ def _list_problems(result: Validation) -> Iterator[Entries]:
     """The problems of each file."""
     files = [checked_file.file for checked_file in result.files]
     for label in dict.fromkeys([*files, *(problem.file for problem in result.problems)]):
-        yield _file(result, label)
-
-
-def _file(result: Validation, label: str) -> Entries:
-    """The problems of one file."""
-    checked_file = next((file for file in result.files if file.file == label), None)
-    entries = [_entry(problem) for problem in result.problems if problem.file == label]
-    return Entries(tuple(entries or [Entry("", ("no problems found",))]), _file_heading(label, checked_file))
+        checked_file = next((file for file in result.files if file.file == label), None)
+        entries = [_entry(problem) for problem in result.problems if problem.file == label]
+        yield Entries(
+            tuple(entries or [Entry("", ("no problems found",))]), _file_heading(label, checked_file)
+        )
 
 
 def _file_heading(label: str, checked_file: CheckedFile | None) -> str:

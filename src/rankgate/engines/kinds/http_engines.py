@@ -290,12 +290,9 @@ class OpenSearch(Engine):
             return "_search/template", {"id": self.template, "params": template_params}
         body = {"query": {"multi_match": {"query": "{{query}}", "fields": self.search}}}
         body = fill(self.body or body, values, variables)
-        defaults = {"size": self.depth, "_source": sorted({*self._sources()})}
+        needed_fields = {*map(str, self.fields.values()), *([self.id] if self.id else [])}
+        defaults = {"size": self.depth, "_source": sorted(needed_fields)}
         return "_search", {**defaults, **body}
-
-    def _sources(self) -> list[str]:
-        """The stored fields that the answer needs."""
-        return [*map(str, self.fields.values()), *([self.id] if self.id else [])]
 
     def _login(self, secrets: Secrets) -> str:
         if self.user and self.password:
@@ -338,7 +335,8 @@ class _Cluster(Connection):
             for name in ("count", "_shards")
         )
         settings = request_json(self._transport, "GET", self._path, {})
-        settings_hash = "" if isinstance(settings, Failure) else _hash(settings)
+        settings_text = json.dumps(settings, sort_keys=True) if not isinstance(settings, Failure) else ""
+        settings_hash = settings_text and sha256(settings_text.encode()).hexdigest()[:12]
         stats = request_json(self._transport, "GET", f"{self._path}/_stats/refresh", {"level": "shards"})
         if isinstance(stats, Failure):
             stats = {}
@@ -408,8 +406,3 @@ def _shard_state(shards: Json | Missing) -> str:
         return ""
     total, successful = shards["total"], shards.get("successful")
     return "complete" if successful == total else f"{successful} of {total} shards"
-
-
-def _hash(settings: Json) -> str:
-    """The hash of mappings and settings."""
-    return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]

@@ -349,7 +349,8 @@ def pool(
         keyed_pool = add_key(ranks, sample, names, _known_grades(qrels), design.rel)
     judged_pairs = _judged_documents(sample, qrels)
     to_judge = sort_by_key(keyed_pool.join(judged_pairs, on=_PAIR, how="anti", maintain_order="left"))
-    to_judge = _add_batches(to_judge, batch).join(
+    batch_size = batch or max(len(to_judge), 1)
+    to_judge = to_judge.with_columns((pl.int_range(pl.len()) // batch_size + 1).alias("batch")).join(
         sampled_queries, on="query_id", how="left", maintain_order="left"
     )
     result = shuffle_batches(to_judge, seed) if blind else to_judge
@@ -373,11 +374,6 @@ def pool(
         "queries": result["query_id"].n_unique(),
     }
     return Pool(tuple(names), counts, made_by, _select_columns(result), rest)
-
-
-def _add_batches(result: pl.DataFrame, size: int | None) -> pl.DataFrame:
-    size = size or max(len(result), 1)
-    return result.with_columns((pl.int_range(pl.len()) // size + 1).alias("batch"))
 
 
 def _select_columns(result: pl.DataFrame) -> pl.DataFrame:

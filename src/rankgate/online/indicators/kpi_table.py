@@ -357,7 +357,8 @@ def kpi(
         kinds = log.kinds
         possible = [indicator for indicator in kpis if indicator.name not in blocked]
         computed_kpis = [indicator for indicator in possible if indicator.has_events(kinds, events.success)]
-        if not _has_states(log.manifest):
+        files = log.manifest.get("files")
+        if files is not None and not any(file.get("states", True) for file in files.values()):
             computed_kpis = [indicator for indicator in computed_kpis if indicator.name != "error_rate"]
         if not computed_kpis and not blocked:
             _refuse_nothing(log.base, log.manifest, names)
@@ -480,12 +481,6 @@ def _log_period(base: Database) -> dict[str, Any]:
     }
 
 
-def _has_states(manifest: Manifest) -> bool:
-    """True if the log has states of searches, not only numbers of results."""
-    files = manifest.get("files")
-    return files is None or any(file.get("states", True) for file in files.values())
-
-
 def _blocked_kpis(kpis: Iterable[Kpi], diagnosis: Diagnosis) -> dict[str, tuple[str, ...]]:
     codes = {indicator.name: diagnosis.blocking(indicator.made_of) for indicator in kpis}
     return {name: tuple(fault.code for fault in faults) for name, faults in codes.items() if faults}
@@ -505,7 +500,13 @@ def _values_by_column(kpi_tables: KpiTables, kpis: Sequence[Kpi], by: str) -> It
             for name, expression in indicator.columns(rows, winsor_limit(kpi_tables, rows, indicator)).items()
         }
         grouped = rows if column is None else rows.group_by(slice=column)
-        yield _to_long(kpi_tables.base.rows(kpi_tables.base.text(grouped.aggregate(**sums))), table_kpis, by)
+        wide_table = kpi_tables.base.rows(kpi_tables.base.text(grouped.aggregate(**sums)))
+        if "slice" not in wide_table.columns:
+            wide_table = wide_table.with_columns(slice=pl.lit(""))
+        wide_table = wide_table.filter(pl.col("slice").is_not_null()).with_columns(
+            pl.col("slice").cast(pl.String)
+        )
+        yield pl.concat([_kpi_values(wide_table, indicator.name, by) for indicator in table_kpis])
 
 
 def winsor_limit(kpi_tables: KpiTables, rows: Any, indicator: Kpi) -> float | None:  # noqa: ANN401 - a table of Ibis
@@ -516,16 +517,6 @@ def winsor_limit(kpi_tables: KpiTables, rows: Any, indicator: Kpi) -> float | No
     expression = rows.aggregate(limit=value.quantile(indicator.cap, where=value > 0))
     limit: float | None = kpi_tables.base.first_value(kpi_tables.base.text(expression))
     return limit
-
-
-def _to_long(wide_table: pl.DataFrame, kpis: Sequence[Kpi], by: str) -> pl.DataFrame:
-    """A row for each KPI and slice; slices without a name are left out."""
-    if "slice" not in wide_table.columns:
-        wide_table = wide_table.with_columns(slice=pl.lit(""))
-    wide_table = wide_table.filter(pl.col("slice").is_not_null()).with_columns(
-        pl.col("slice").cast(pl.String)
-    )
-    return pl.concat([_kpi_values(wide_table, indicator.name, by) for indicator in kpis])
 
 
 def _null_rows(names: Sequence[str]) -> pl.DataFrame:

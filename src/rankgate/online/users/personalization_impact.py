@@ -323,7 +323,12 @@ def _compare_groups(
             lifts += group_lifts
             interactions.append(_interaction(of_groups, kpi, variant))
     clean = [
-        {key: _null_if_not_finite(value) for key, value in row.items() if key != "error"} for row in lifts
+        {
+            key: None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in row.items()
+            if key != "error"
+        }
+        for row in lifts
     ]
     return (
         pl.DataFrame(clean, schema=LIFTS),
@@ -334,10 +339,6 @@ def _compare_groups(
 def _natural_sort_key(name: str) -> list[str | int]:
     """A key that sorts 10 after 2."""
     return [int(token) if token.isdigit() else token for token in re.split(r"(\d+)", name)]
-
-
-def _null_if_not_finite(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _lift(rows: pl.DataFrame, kpi: str, control: str, variant: str, group: str) -> dict[str, Any]:

@@ -329,13 +329,6 @@ def _documents_by_key(
     return {(document.doc_id, document.of_query): document for document in stored_documents}
 
 
-def _numbers_by_key(connection: Connection, project: int) -> pl.DataFrame:
-    names = (documents.c.doc_id, documents.c.of_query, documents.c.id)
-    statement = sa.select(*names).where(documents.c.project == project)
-    schema = {"doc_id": pl.String, "query_id": pl.String, "number": pl.Int64}
-    return read_table(connection, statement, schema)
-
-
 def ensure_documents(
     connection: Connection, project: int, pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], int]:
@@ -370,7 +363,10 @@ def number_documents(connection: Connection, project: int, pairs: pl.DataFrame) 
 
 def _find_numbers(connection: Connection, project: int, pairs: pl.DataFrame) -> pl.Series:
     """The number of each pair's document; null if the document is missing."""
-    numbers = _numbers_by_key(connection, project)
+    names = (documents.c.doc_id, documents.c.of_query, documents.c.id)
+    statement = sa.select(*names).where(documents.c.project == project)
+    schema = {"doc_id": pl.String, "query_id": pl.String, "number": pl.Int64}
+    numbers = read_table(connection, statement, schema)
     of_every_query = numbers.filter(pl.col("query_id") == "").select("doc_id", bare="number")
     return (
         pairs.join(numbers, on=_PAIR, how="left", maintain_order="left")

@@ -163,17 +163,8 @@ def find_alert_pair(connection: Connection, request: WebRequest, alert: Alert) -
     points = [
         point for point in points if point.system == last.system and point.evaluated_at <= last.evaluated_at
     ]
-    begin = _fall_begin(request, points, str(alert.evidence.get("kind", "")))
-    earlier_points = [point for point in points if point.evaluated_at < begin]
-    comparable = [point for point in earlier_points if not find_differences(point, last)]
-    if not earlier_points:
-        return None
-    later = next(point for point in points if point.evaluated_at >= begin)
-    return (comparable or earlier_points)[-1], later
-
-
-def _fall_begin(request: WebRequest, points: list[Point], kind: str) -> datetime:
-    """The first evaluation of the fall that a rule reports at the last point."""
+    # the first evaluation of the fall that a rule reports at the last point
+    kind = str(alert.evidence.get("kind", ""))
     level = find_level(points)
     changes = read_history(request, points).changes.filter(pl.col("gain") < 0)
     moments = [datetime.fromisoformat(time) for time in changes["at"].to_list()]
@@ -181,7 +172,13 @@ def _fall_begin(request: WebRequest, points: list[Point], kind: str) -> datetime
         moments = [moment for moment in moments if moment >= level.since] or [level.since]
     elif kind == "relative":  # this rule compares with the evaluations just before
         moments = []
-    return moments[-1] if moments else points[-1].evaluated_at
+    begin = moments[-1] if moments else points[-1].evaluated_at
+    earlier_points = [point for point in points if point.evaluated_at < begin]
+    comparable = [point for point in earlier_points if not find_differences(point, last)]
+    if not earlier_points:
+        return None
+    later = next(point for point in points if point.evaluated_at >= begin)
+    return (comparable or earlier_points)[-1], later
 
 
 def metric_changes(connection: Connection, request: WebRequest, pair: EvaluationPair) -> list[MetricChange]:

@@ -272,7 +272,12 @@ def record_page(request: WebRequest) -> PageReply:
         "project": request.project.name,
         "record": record_view(record) | {"inputs": dict(record.inputs)},
         "values": [vars(value) for value in values],
-        "tables": [] if page_content is None else _list_tables(page_content.document),
+        "tables": []
+        if page_content is None
+        else [
+            {"table": anchor, "heading": table.heading}
+            for anchor, table in document_page.anchored_tables(page_content.document)
+        ],
         "comments": record_comments,
         "result": records.read_result(record, request.store.blobs),
     }
@@ -390,13 +395,6 @@ def _linked_queries(request: WebRequest, record: Record) -> frozenset[str]:
         return frozenset()
     tables = (comparison.queries for comparison in result.comparisons)
     return frozenset(query for query_table in tables for query in query_table["query_id"].to_list())
-
-
-def _list_tables(document: Document) -> list[dict[str, str]]:
-    return [
-        {"table": anchor, "heading": table.heading}
-        for anchor, table in document_page.anchored_tables(document)
-    ]
 
 
 def _find_document(request: WebRequest) -> tuple[Record, Document]:

@@ -128,7 +128,11 @@ def draw_trend(history: History, address_of: Callable[[str], str]) -> str:
         history: the series of one metric.
         address_of: a function that returns the address of a record by its hash.
     """
-    dots = _chart_points(history, address_of)
+    colour_of_system = dict(list_colours(history))
+    dots = []
+    for row in history.series.iter_rows(named=True):
+        dot = make_point(row, address_of(row["sha256"]), colour_of_system[row["system"]])
+        dots.append(dot)
     marks = _timeline_marks(history, many=len(history.systems) > 1)
     return draw_points(dots, marks, history.heading)
 
@@ -153,15 +157,6 @@ def draw_points(
 def list_colours(history: History) -> list[tuple[str, str]]:
     """The systems of a drawing with their colours."""
     return [(system, system_colour(index)) for index, system in enumerate(history.systems)]
-
-
-def _chart_points(history: History, address_of: Callable[[str], str]) -> list[ChartPoint]:
-    colour_of_system = dict(list_colours(history))
-    dots = []
-    for row in history.series.iter_rows(named=True):
-        dot = make_point(row, address_of(row["sha256"]), colour_of_system[row["system"]])
-        dots.append(dot)
-    return dots
 
 
 def make_point(row: Mapping[str, Any], link: str, colour: str) -> ChartPoint:
@@ -251,8 +246,17 @@ class _TrendDrawing:
         yield from self._axes()
         yield from self._bands()
         yield from self._marks()
-        yield from self._lines()
-        yield from self._points()
+        for run in self._runs():
+            if len(run) > 1:
+                path = "L".join(f"{self.x(dot.at):.1f} {self.y(dot.value):.1f}" for dot in run)
+                yield (f'<path stroke="{run[0].colour}" stroke-width="2" fill="none" d="M{path}"/>')
+        for dot in self.dots:
+            circle = (
+                f'<circle cx="{self.x(dot.at):.1f}" cy="{self.y(dot.value):.1f}" r="4" '
+                f'fill="{dot.colour}"/><title>{escape_html(dot.words)}</title>'
+            )
+            link, label = escape_html(dot.link), escape_html(dot.words)
+            yield f'<a href="{link}" aria-label="{label}">{circle}</a>'
         yield "</svg>"
 
     def _axes(self) -> Iterator[str]:
@@ -312,18 +316,3 @@ class _TrendDrawing:
                 f'<text x="{x:.1f}" y="{y}" text-anchor="{label.anchor}" '
                 f'fill="{INK}">{escape_html(_shorten(mark.words))}<title>{escape_html(mark.words)}</title></text>'
             )
-
-    def _lines(self) -> Iterator[str]:
-        for run in self._runs():
-            if len(run) > 1:
-                path = "L".join(f"{self.x(dot.at):.1f} {self.y(dot.value):.1f}" for dot in run)
-                yield (f'<path stroke="{run[0].colour}" stroke-width="2" fill="none" d="M{path}"/>')
-
-    def _points(self) -> Iterator[str]:
-        for dot in self.dots:
-            circle = (
-                f'<circle cx="{self.x(dot.at):.1f}" cy="{self.y(dot.value):.1f}" r="4" '
-                f'fill="{dot.colour}"/><title>{escape_html(dot.words)}</title>'
-            )
-            link, label = escape_html(dot.link), escape_html(dot.words)
-            yield f'<a href="{link}" aria-label="{label}">{circle}</a>'

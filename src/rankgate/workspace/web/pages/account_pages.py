@@ -520,7 +520,12 @@ def issue_token(request: WebRequest) -> PageReply:
     scopes = [scope for scope in sign_in.SCOPES if fields[scope]] or ["read"]
     with request.store.write() as connection:
         if fields["project"]:
-            _refuse_hidden(connection, request.user, fields["project"])
+            # refuse a project in which the user has no role, as if it did not exist
+            user_projects = projects.list_projects(
+                connection, None if request.user.admin else request.user.id
+            )
+            if fields["project"] not in {project.name for project in user_projects}:
+                raise not_found("project")
         token, secret = acts.add_token(
             connection,
             request.actor,
@@ -532,13 +537,6 @@ def issue_token(request: WebRequest) -> PageReply:
         )
     data = {"token": secret, "name": token.name, "expires_at": token.expires_at}
     return PageReply("secret.html", data, {"back": "/account", "what": "token"})
-
-
-def _refuse_hidden(connection: Connection, user: User, name: str) -> None:
-    """Refuse a project in which the user has no role, as if it did not exist."""
-    user_projects = projects.list_projects(connection, None if user.admin else user.id)
-    if name not in {project.name for project in user_projects}:
-        raise not_found("project")
 
 
 @action("token-revoke", "/account/tokens/{token:int}/revoke", SIGNED_IN, "End the token")

@@ -193,21 +193,16 @@ def _trial_report(request: WebRequest, path: Path) -> PageRow:
 
 def _import_report(conversion: Conversion, incoming: ImportedFile) -> PageRow:
     """The imported, recognised and lost contents of a file."""
-    return {
-        "format": conversion.from_format,
-        "holds": _part_counts(conversion, incoming),
-        "seen": [_note_view(note) for note in conversion.notes],
-        "lost": [_note_view(note) for note in conversion.losses],
-    }
-
-
-def _part_counts(conversion: Conversion, incoming: ImportedFile) -> dict[str, int]:
-    """The size of each part: numbers of rows, and for runs the number of runs."""
     rows = {
         "judgments" if content_kind == "qrels" else content_kind: n
         for content_kind, n in conversion.rows.items()
     }
-    return rows | ({"runs": len(incoming.contents.runs)} if "runs" in rows else {})
+    return {
+        "format": conversion.from_format,
+        "holds": rows | ({"runs": len(incoming.contents.runs)} if "runs" in rows else {}),
+        "seen": [_note_view(note) for note in conversion.notes],
+        "lost": [_note_view(note) for note in conversion.losses],
+    }
 
 
 def _note_view(note: Note) -> PageData:

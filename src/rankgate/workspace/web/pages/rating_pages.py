@@ -87,10 +87,11 @@ def record_answer(
     if task.project != request.project.id:
         raise not_found("task")
     task_state.refuse_unassigned(connection, task, rater)
+    seconds = fields["seconds"]
     values = {
         "reason": fields["why"] or fields["reason"] if fields["grade"] is None else None,
         "comment": fields["comment"],
-        "seconds": _limit_seconds(fields["seconds"]),
+        "seconds": None if seconds is None else min(seconds, 86_400.0),
         "at": _limit_moment(fields["at"]),
     }
     identity = fields["rating_id"] or str(uuid4())
@@ -130,10 +131,6 @@ def _limit_moment(value: datetime | None) -> datetime | None:
     if value is not None and value > now() + _MAX_AHEAD:
         raise invalid_value("at", "is in the future")
     return None if value is None else min(value, now())
-
-
-def _limit_seconds(value: float | None) -> float | None:
-    return None if value is None else min(value, 86_400.0)
 
 
 def feedback(task: LockedTask, grade: float | None) -> PageRow | None:
@@ -210,7 +207,12 @@ def rate_page(request: WebRequest) -> PageReply:
         if number is None:
             number = _take_task(connection, request, rater, batch, open_batches)
         else:
-            _claim_task(connection, request, number, rater)
+            # an earlier task by its number; managers may claim any open task
+            task = _find_task(connection, request, number)
+            if request.role == "rater" and not task_state.is_assigned(connection, number, rater):
+                raise not_found("task")
+            if task.state == "open":
+                next_task.claim(connection, number, rater)
     with request.store.read() as connection:
         data = make_page_state(connection, request, rater, number, batch, open_batches)
         guideline_version = projects.guideline(connection, request.project.id)
@@ -320,18 +322,6 @@ def _find_task(connection: Connection, request: WebRequest, number: int) -> Task
     if task.project != request.project.id:
         raise not_found("task")
     return task
-
-
-def _claim_task(connection: Connection, request: WebRequest, number: int, rater: int) -> None:
-    """Claim a task for a rater who requests an earlier task by number.
-
-    Managers may claim any open task.
-    """
-    task = _find_task(connection, request, number)
-    if request.role == "rater" and not task_state.is_assigned(connection, number, rater):
-        raise not_found("task")
-    if task.state == "open":
-        next_task.claim(connection, number, rater)
 
 
 def _take_task(

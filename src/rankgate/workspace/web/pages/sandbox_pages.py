@@ -46,7 +46,6 @@ from rankgate.workspace.web.web_request import (
 )
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
     from rankgate.engines.configuration import Configuration, EngineKind
@@ -100,7 +99,9 @@ def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
         with request.store.read() as connection:
             kept_engine = project_engines.get_engine(connection, request.project.id, request.path["engine"])
         definition = read_definition(
-            kind, kept_engine.name, {**kept_engine.settings, **_edited_values(request, kind)}
+            kind,
+            kept_engine.name,
+            {**kept_engine.settings, **{name: request.values[name] for name in _editable_settings(kind)}},
         )
         edited = check_definition(request, definition)
         judgments, metric = request.values["judgments"], request.values["metric"]
@@ -143,10 +144,6 @@ def _editable_settings(kind: EngineKind) -> list[str]:
         if setting.metadata.get("path") or setting.metadata.get("secret")
     }
     return [name for name in kind.parameters if name not in guarded | _FIXED_SETTINGS]
-
-
-def _edited_values(request: WebRequest, kind: EngineKind) -> dict[str, Json]:
-    return {name: request.values[name] for name in _editable_settings(kind)}
 
 
 def _judged_queries(request: WebRequest, qrels: Qrels) -> list[Query]:
