@@ -1,9 +1,12 @@
-"""All routes of the server, in the order of their paths; each stands on its handler."""
+"""All routes of the server, in the order of their paths; each stands on its handler.
+
+The modules declare their routes when they are imported.
+"""
 
 from __future__ import annotations
 
-from rankgate.workspace.web import openapi, web_request
-from rankgate.workspace.web.dashboard import (
+from rankgate.workspace.web import openapi, web_request  # noqa: F401 - declares a route
+from rankgate.workspace.web.dashboard import (  # noqa: F401 - they declare routes
     alert_page,
     change_pages,
     comment_pages,
@@ -14,7 +17,7 @@ from rankgate.workspace.web.dashboard import (
     record_pages,
     trend_pages,
 )
-from rankgate.workspace.web.pages import (
+from rankgate.workspace.web.pages import (  # noqa: F401 - they declare routes
     account_pages,
     alert_forms,
     click_pages,
@@ -38,41 +41,5 @@ from rankgate.workspace.web.pages import (
     watching_pages,
     work_pages,
 )
-
-HANDLER_MODULES = (
-    openapi,
-    alert_page,
-    change_pages,
-    comment_pages,
-    live_pages,
-    missing_documents,
-    overview_pages,
-    query_pages,
-    record_pages,
-    trend_pages,
-    account_pages,
-    alert_forms,
-    click_pages,
-    coverage_pages,
-    engine_pages,
-    file_pages,
-    model_pages,
-    password_reset_pages,
-    policy_pages,
-    preference_pages,
-    program_files,
-    project_pages,
-    query_entry_pages,
-    rating_pages,
-    result_pages,
-    sandbox_pages,
-    second_factor_pages,
-    step_pages,
-    sweep_pages,
-    verb_routes,
-    watching_pages,
-    work_pages,
-)
-"""The modules that declare routes when they are imported."""
 
 ROUTES = tuple(sorted(web_request.ROUTES.values(), key=lambda route: (route.path, route.method)))
