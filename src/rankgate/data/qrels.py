@@ -324,9 +324,6 @@ class Ratings(ByContent):
             for name, dtype in RATINGS_SCHEMA.items()
         ]
         object.__setattr__(self, "table", self.table.select(columns))
-        self._refuse_holes()
-
-    def _refuse_holes(self) -> None:
         for name in _REQUIRED:
             is_empty = self.table[name].fill_null("") == ""
             if is_empty.any():

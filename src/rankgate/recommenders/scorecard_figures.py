@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -26,8 +26,6 @@ from rankgate.measurement.scoring.first_items import measure_lists
 from rankgate.measurement.stats.seed_variance import LEAST_SEEDS, SeedVariance, seed_factor, widen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rankgate.core.arrays import Floats
     from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.metric_declaration import Metric
@@ -422,7 +420,15 @@ class SliceFigures:
         for card in self.cards:
             item_lists = card.listed.rows(rows)
             values = {label: column[rows] for label, column in card.values.items()}
-            means = _means(values, self.metrics, item_lists)
+            # the number of each metric; NaN for a metric with another aggregation
+            _, lists = split_list_metrics(
+                {label: metric for label, metric in self.metrics.items() if label not in values}
+            )
+            means = dict(measure_lists(lists, item_lists).numbers)
+            for label, user_values in values.items():
+                known_values = user_values[~np.isnan(user_values)]
+                is_plain_mean = self.metrics[label].aggregate == "mean" and len(known_values)
+                means[label] = float(known_values.mean()) if is_plain_mean else float("nan")
             cards.append(replace(card, values=values, means=means, listed=item_lists))
         yield cards, dict(self.metrics)
 
@@ -441,21 +447,6 @@ class SliceFigures:
                 measured = measure_lists(metrics, item_lists)
                 cards.append(replace(card, values=measured.values, means=measured.numbers, listed=item_lists))
             yield cards, dict(metrics)
-
-
-def _means(
-    values: Mapping[str, NDArray[np.float64]],
-    metrics: Mapping[str, Metric],
-    item_lists: Any,  # noqa: ANN401
-) -> dict[str, float]:
-    """The number of each metric; NaN for a metric with another aggregation."""
-    _, lists = split_list_metrics({label: metric for label, metric in metrics.items() if label not in values})
-    numbers = dict(measure_lists(lists, item_lists).numbers)
-    for label, user_values in values.items():
-        known_values = user_values[~np.isnan(user_values)]
-        is_plain_mean = metrics[label].aggregate == "mean" and len(known_values)
-        numbers[label] = float(known_values.mean()) if is_plain_mean else float("nan")
-    return numbers
 
 
 def correct_p_values(table: pl.DataFrame) -> pl.DataFrame:

@@ -63,11 +63,9 @@ def list_values(
     return [value_of(kind, row) for row in connection.execute(statement, parameters)]
 
 
-def find_value(
-    connection: Connection, kind: type[T], statement: sa.Executable, parameters: JsonObject | None = None
-) -> T | None:
+def find_value(connection: Connection, kind: type[T], statement: sa.Executable) -> T | None:
     """The first row of a statement as a frozen value; None if there is no row."""
-    row = connection.execute(statement, parameters).first()
+    row = connection.execute(statement).first()
     return None if row is None else value_of(kind, row)
 
 

@@ -357,7 +357,9 @@ def _list_decisions(
             shared = anchor.parts.get(name)
             new_grade = new_grades.get(name)
             if new_grade is None:
-                is_reached, reason = False, _unjudged_reason(shared is not None and grade > 0)
+                is_reached, reason = False, "other text of it was not judged, or is of a relevant document"
+                if shared is not None and grade > 0:
+                    reason = "it has part of a relevant document"
             else:
                 is_reached, reason = (_is_reached(anchor, name, grade, new_grade, inherit=inherit), "")
             overlap_shares = (1.0, 1.0) if shared is None else (shared.of_first, shared.of_second)
@@ -373,9 +375,3 @@ def _is_reached(anchor: Anchor, name: str, grade: float, new_grade: float, *, in
     if grade > 0:
         return new_grade >= grade and anchor.reaches(name, inherit=inherit)
     return new_grade == 0 and anchor.status in {"split", "merged"}
-
-
-def _unjudged_reason(relevant: bool) -> str:  # noqa: FBT001 - of one caller
-    if relevant:
-        return "it has part of a relevant document"
-    return "other text of it was not judged, or is of a relevant document"

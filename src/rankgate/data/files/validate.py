@@ -104,31 +104,22 @@ class CheckedFile:
         return self.format not in {"?", "memory"}
 
 
+_FILE_FACTS = (
+    Sentence("read as {format}", "has_format"),
+    Sentence("{judgments:n judgment}", "judgments"),
+    Sentence("{ranked:n ranked document}", "ranked"),
+)
+
+
 def _list_problems(result: Validation) -> Iterator[Entries]:
     """The problems of each file."""
     files = [checked_file.file for checked_file in result.files]
     for label in dict.fromkeys([*files, *(problem.file for problem in result.problems)]):
         checked_file = next((file for file in result.files if file.file == label), None)
         entries = [_entry(problem) for problem in result.problems if problem.file == label]
-        yield Entries(
-            tuple(entries or [Entry("", ("no problems found",))]), _file_heading(label, checked_file)
-        )
-
-
-def _file_heading(label: str, checked_file: CheckedFile | None) -> str:
-    facts = (
-        sentences(
-            (
-                Sentence("read as {format}", "has_format"),
-                Sentence("{judgments:n judgment}", "judgments"),
-                Sentence("{ranked:n ranked document}", "ranked"),
-            ),
-            checked_file,
-        )
-        if checked_file
-        else []
-    )
-    return ": ".join(filter(None, (make_printable(label), ", ".join(facts))))
+        facts = sentences(_FILE_FACTS, checked_file) if checked_file else []
+        heading = ": ".join(filter(None, (make_printable(label), ", ".join(facts))))
+        yield Entries(tuple(entries or [Entry("", ("no problems found",))]), heading)
 
 
 def _entry(problem: Problem) -> Entry:

@@ -327,8 +327,10 @@ class _Cluster(Connection):
         return with_partial(self._shape.read(value, engine.depth), partial)
 
     def facts(self) -> Facts:
-        version = self._get("/", "version", "number")
-        name = self._get("/", "version", "distribution") or "elasticsearch"
+        root = request_json(self._transport, "GET", "/", {})
+        version = root.get("version") if isinstance(root, dict) else None
+        version, number = (version, version.get("number")) if isinstance(version, dict) else ({}, None)
+        name = version.get("distribution") or "elasticsearch"
         count = request_json(self._transport, "GET", f"{self._path}/_count", {})
         documents, shards = (
             MISSING if isinstance(count, Failure) else value_at_path(count, (name,))
@@ -343,7 +345,7 @@ class _Cluster(Connection):
         refreshes = value_at_path(stats, ("_all", "total", "refresh", "total"))
         writes = _write_count(value_at_path(stats, ("indices",)))
         return Facts(
-            f"{name} {version}" if version else "",
+            f"{name} {number}" if number else "",
             documents if isinstance(documents, int) else None,
             settings_hash,
             "" if writes is None else f"sequence {writes}",
@@ -366,14 +368,6 @@ class _Cluster(Connection):
         displayed = [str(field) for field in engine.fields.values()]
         names = dict.fromkeys([*searched, *displayed, *([engine.id] if engine.id else [])])
         return [name for name in names if name not in known_fields and not set("*{") & set(name)]
-
-    def _get(self, path: str, *steps: str) -> Json:
-        value = request_json(self._transport, "GET", path, {})
-        if isinstance(value, Failure):
-            return None
-        for step in steps:
-            value = value.get(step) if isinstance(value, dict) else None
-        return value
 
 
 def _field_names(properties: Json | Missing, prefix: str = "") -> Iterator[str]:

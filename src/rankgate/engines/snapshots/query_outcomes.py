@@ -199,10 +199,15 @@ class Outcomes:
 
     def stored(self, queries: Sequence[Query]) -> Iterator[Outcome]:
         """The last outcome of each query, in the order of the queries; ``not_run`` if missing."""
-        places = _line_offsets(self.path)
+        last_lines, position = {}, 0
         with self.path.open("rb") as file:
+            for line in file:
+                row = json.loads(line)
+                if "query_id" in row:
+                    last_lines[row["query_id"]] = position
+                position += len(line)
             for query in queries:
-                offset = places.get(query.query_id)
+                offset = last_lines.get(query.query_id)
                 if offset is None:
                     yield Outcome(query.query_id, "not_run")
                     continue
@@ -251,18 +256,6 @@ def _failed_at_the_end(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             if not row.get("down"):
                 return
             yield row["query_id"]
-
-
-def _line_offsets(path: Path) -> dict[str, int]:
-    """The offset of the last line of each query."""
-    places, offset = {}, 0
-    with path.open("rb") as file:
-        for line in file:
-            row = json.loads(line)
-            if "query_id" in row:
-                places[row["query_id"]] = offset
-            offset += len(line)
-    return places
 
 
 def _other_snapshot_problem(path: Path, stored_head: object, own_head: JsonObject) -> str:

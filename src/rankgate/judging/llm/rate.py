@@ -197,19 +197,6 @@ class LLMRating(Closing):
                 f"{'is' if answered == 1 else 'are'} answered, and the same command continues.",
                 code="model-failed",
             )
-        return self._result(work)
-
-    def close(self) -> None:
-        """Close the files."""
-        self._saved.close()
-
-    def _answered(self) -> list[Row]:
-        """The last answer for each pair of the pool."""
-        last = self._saved.last()
-        rows = (last.get(ask.task.pair, {}) for ask in self._asks)
-        return [row for row in rows if row.get("answered")]
-
-    def _result(self, work: Work) -> ModelRatings:
         outcomes, prices = work.outcomes, self._judge.prices
         return model_ratings(
             work,
@@ -222,6 +209,16 @@ class LLMRating(Closing):
             spent=self._saved.spent(prices),
             stopped=LIMITS[work.poor] if work.poor else "",
         )
+
+    def close(self) -> None:
+        """Close the files."""
+        self._saved.close()
+
+    def _answered(self) -> list[Row]:
+        """The last answer for each pair of the pool."""
+        last = self._saved.last()
+        rows = (last.get(ask.task.pair, {}) for ask in self._asks)
+        return [row for row in rows if row.get("answered")]
 
 
 def model_ratings(

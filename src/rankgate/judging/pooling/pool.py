@@ -399,27 +399,19 @@ def _sampled_queries(ranks: pl.DataFrame, design: PoolDesign) -> pl.DataFrame:
             {"query_id": names, "query_inclusion": 1.0}, schema_overrides={"query_id": pl.String}
         )
     if design.query_sampling == "changed":
-        names = _changed_queries(ranks)
+        # the queries whose lists differ between runs, in the depth of the pool
+        lists = ranks.sort("query_id", "system", "rank").group_by("query_id", "system").agg(pl.col("doc_id"))
+        runs = ranks["system"].n_unique()
+        variants = lists.group_by("query_id").agg(pl.col("doc_id").n_unique().alias("lists"), pl.len())
+        changed = variants.filter((pl.col("lists") > 1) | (pl.col("len") < runs))
+        if changed.is_empty():
+            problem = "all lists are the same; no judgment can separate these runs."
+            raise UsageError(problem, code="nothing-to-rate")
+        names = changed["query_id"].sort()
     result = sample_queries(
         names.to_list(), design.queries, design.query_sampling, design.frequencies(), design.seed
     )
     return result.select("query_id", "query_inclusion")
-
-
-def _changed_queries(ranks: pl.DataFrame) -> pl.Series:
-    """The queries whose lists differ between runs, in the depth of the pool.
-
-    Raises:
-        UsageError: all lists are the same.
-    """
-    lists = ranks.sort("query_id", "system", "rank").group_by("query_id", "system").agg(pl.col("doc_id"))
-    runs = ranks["system"].n_unique()
-    variants = lists.group_by("query_id").agg(pl.col("doc_id").n_unique().alias("lists"), pl.len())
-    changed = variants.filter((pl.col("lists") > 1) | (pl.col("len") < runs))
-    if changed.is_empty():
-        problem = "all lists are the same; no judgment can separate these runs."
-        raise UsageError(problem, code="nothing-to-rate")
-    return changed["query_id"].sort()
 
 
 def _known_grades(qrels: Qrels | None) -> dict[tuple[str, str], float]:

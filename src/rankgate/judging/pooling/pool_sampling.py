@@ -136,7 +136,10 @@ def sample_queries(
     rng = np.random.default_rng(seed)
     strata: list[str | None] = [None] * len(names)
     if kind == "random":
-        is_drawn, chance = _sample_equally(len(names), count, rng)
+        total = len(names)
+        is_drawn = np.zeros(total, np.bool_)
+        is_drawn[rng.choice(total, count, replace=False)] = True
+        chance = np.full(total, count / total)
     elif kind == "changed":
         is_drawn, chance = rng.permutation(len(names)) < count, np.full(len(names), count / len(names))
     else:
@@ -162,12 +165,6 @@ def _query_sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
             code="missing-input",
         )
     return np.array([sizes[name] for name in names], np.float64)
-
-
-def _sample_equally(total: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
-    is_drawn = np.zeros(total, np.bool_)
-    is_drawn[rng.choice(total, count, replace=False)] = True
-    return is_drawn, np.full(total, count / total)
 
 
 def _sample_by_size(size: Floats, count: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:

@@ -313,6 +313,7 @@ METRICS = ("nDCG@10",)
 _Z = 1.959963984540054
 _MIN_USERS = 2  # the fewest users for an interval
 _DAYS = 7
+_WEEK_OF_DAY = pl.col("day").dt.truncate("1w")
 
 
 def weeks(
@@ -367,10 +368,6 @@ def weeks(
     )
 
 
-def _week_of(column: str = "day") -> pl.Expr:
-    return pl.col(column).dt.truncate("1w")
-
-
 def _group_rates(rows: pl.DataFrame, keys: Sequence[str]) -> Iterable[dict[str, object]]:
     """The rate of each group, with users as units."""
     summed = rows.group_by(*keys, "user", maintain_order=True).agg(
@@ -392,14 +389,14 @@ def _group_rates(rows: pl.DataFrame, keys: Sequence[str]) -> Iterable[dict[str, 
 def _values_by_week(rows: pl.DataFrame) -> pl.DataFrame:
     if rows.is_empty():
         return pl.DataFrame(schema=WEEKS)
-    rows_with_week = rows.with_columns(week=_week_of().cast(pl.String))
+    rows_with_week = rows.with_columns(week=_WEEK_OF_DAY.cast(pl.String))
     return pl.DataFrame(_group_rates(rows_with_week, ("week", "kpi")), schema=WEEKS).sort("kpi", "week")
 
 
 def _retention_by_cohort(active_days: pl.DataFrame) -> pl.DataFrame:
     """Users by the week of their first event, and the number of users who are active later."""
     last_day = active_days["day"].max()
-    active = active_days.select("user", week=_week_of()).unique()
+    active = active_days.select("user", week=_WEEK_OF_DAY).unique()
     first_week = active.group_by("user").agg(cohort=pl.col("week").min())
     size = first_week.group_by("cohort").agg(users=pl.len())
     activity = active.join(first_week, on="user").with_columns(

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from rankgate.store.records.alerts import Alert
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
-    from rankgate.workspace.records.attribution import Attribution
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -268,7 +267,19 @@ def find_causes(request: WebRequest, pair: EvaluationPair) -> Causes:
     def make_value() -> Causes:
         storage = StoreStorage(request.stored_project)
         try:
-            return _describe_causes(attribute_points(storage, earlier, later))
+            attribution = attribute_points(storage, earlier, later)
+            rows = tuple(
+                {
+                    "cause": row["cause"],
+                    "changed": row["changed"],
+                    "part": row["part"],
+                    "sentence": _cause_sentence(row["cause"], row["changed"], row["part"], row["evidence"]),
+                }
+                for row in attribution.parts.iter_rows(named=True)
+            )
+            answer = attribution.answer
+            sentence = _ANSWERS.get(answer) or f"The change comes mostly from {_CAUSES[answer]}."
+            return Causes(sentence, rows, " ".join(attribution.warnings))
         except RankgateError as error:
             return Causes("The cause is not known.", problem=str(error))
 
@@ -280,21 +291,6 @@ _ANSWERS = {
     "none": "The value did not change.",
     "unknown": "The cause is not known.",
 }
-
-
-def _describe_causes(attribution: Attribution) -> Causes:
-    rows = tuple(
-        {
-            "cause": row["cause"],
-            "changed": row["changed"],
-            "part": row["part"],
-            "sentence": _cause_sentence(row["cause"], row["changed"], row["part"], row["evidence"]),
-        }
-        for row in attribution.parts.iter_rows(named=True)
-    )
-    answer = attribution.answer
-    sentence = _ANSWERS.get(answer) or f"The change comes mostly from {_CAUSES[answer]}."
-    return Causes(sentence, rows, " ".join(attribution.warnings))
 
 
 def _cause_sentence(cause: str, changed: str, share: float | None, evidence: str) -> str:

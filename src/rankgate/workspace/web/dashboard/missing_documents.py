@@ -162,7 +162,9 @@ def add_missing_batch(request: WebRequest) -> ActionReply:
         if batch is not None and (count or assigned):
             request.record(connection, "batch.add", batch.name, tasks=count, assigned=fields["rater"] or "")
     data = {"batch": batch and batch.id, "name": batch and batch.name, "tasks": count, "assigned": assigned}
-    return ActionReply(_back_path(request), data)
+    choice = {name: fields[name] or "" for name in ("metric", "system", "query")}
+    address = pair_address(request, fields["before"] or "", fields["after"] or "", **choice)
+    return ActionReply(address.removeprefix(request.config.base), data)
 
 
 def find_batch(connection: Connection, request: WebRequest, pair: EvaluationPair) -> Batch | None:
@@ -176,11 +178,3 @@ def _batch_name(pair: EvaluationPair) -> str:
     days = [f"{record.evaluated_at:%Y-%m-%d}" for record in (pair.earlier, pair.later)]
     hashes = [record.sha256[:_HASH_LENGTH] for record in (pair.earlier, pair.later)]
     return f"Missing grades of {' and '.join(days)} ({' '.join(hashes)})"
-
-
-def _back_path(request: WebRequest) -> str:
-    fields = request.values
-    earlier, later = fields["before"] or "", fields["after"] or ""
-    values = {name: fields[name] or "" for name in ("metric", "system", "query")}
-    address = pair_address(request, earlier, later, **values)
-    return address.removeprefix(request.config.base)

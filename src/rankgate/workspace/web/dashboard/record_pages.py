@@ -183,7 +183,8 @@ def records_page(request: WebRequest) -> PageReply:
         "kind_word": kind_label,
         "without_kind": _query_string({k: v for k, v in filter_texts.items() if k != "kind"}),
     }
-    return PageReply("records.html", data, extra, rows=_plain_rows(rows))
+    cells = [tuple(_cell_text(getattr(record, name)) for name in _COLUMNS) for record in rows]
+    return PageReply("records.html", data, extra, rows=PlainRows(_COLUMNS, cells))
 
 
 def _make_filter(fields: Mapping[str, Any]) -> RecordFilter:
@@ -230,11 +231,6 @@ def _make_tabs(kinds: Mapping[str, int], current_kind: str | None) -> list[PageR
         for kind, label, n in tabs
         if n
     ]
-
-
-def _plain_rows(records: Sequence[Record]) -> PlainRows:
-    rows = [tuple(_cell_text(getattr(record, name)) for name in _COLUMNS) for record in records]
-    return PlainRows(_COLUMNS, rows)
 
 
 def _cell_text(value: str | datetime | None) -> str:

@@ -133,8 +133,19 @@ def draw_trend(history: History, address_of: Callable[[str], str]) -> str:
     for row in history.series.iter_rows(named=True):
         dot = make_point(row, address_of(row["sha256"]), colour_of_system[row["system"]])
         dots.append(dot)
-    marks = _timeline_marks(history, many=len(history.systems) > 1)
-    return draw_points(dots, marks, history.heading)
+    marks = [
+        TimelineMark(datetime.fromisoformat(row["at"]), "break", f"other {row['reasons']}")
+        for row in history.breaks.iter_rows(named=True)
+    ]
+    for row in history.changes.iter_rows(named=True):
+        system_text = f" {row['system']}" if len(history.systems) > 1 else ""
+        label = f"{'▲' if row['gain'] > 0 else '▼'}{system_text} {row['delta']:+.3f}"
+        marks.append(TimelineMark(datetime.fromisoformat(row["at"]), "change", label))
+    marks += [
+        TimelineMark(datetime.fromisoformat(row["at"]), row["kind"], row["text"])
+        for row in history.annotations.iter_rows(named=True)
+    ]
+    return draw_points(dots, list(dict.fromkeys(marks)), history.heading)
 
 
 def draw_points(
@@ -178,22 +189,6 @@ def make_point(row: Mapping[str, Any], link: str, colour: str) -> ChartPoint:
         f"{row['system']} {row['segment']}",
         colour,
     )
-
-
-def _timeline_marks(history: History, *, many: bool) -> list[TimelineMark]:
-    timeline_marks = [
-        TimelineMark(datetime.fromisoformat(row["at"]), "break", f"other {row['reasons']}")
-        for row in history.breaks.iter_rows(named=True)
-    ]
-    for row in history.changes.iter_rows(named=True):
-        system_text = f" {row['system']}" if many else ""
-        label = f"{'▲' if row['gain'] > 0 else '▼'}{system_text} {row['delta']:+.3f}"
-        timeline_marks.append(TimelineMark(datetime.fromisoformat(row["at"]), "change", label))
-    timeline_marks += [
-        TimelineMark(datetime.fromisoformat(row["at"]), row["kind"], row["text"])
-        for row in history.annotations.iter_rows(named=True)
-    ]
-    return list(dict.fromkeys(timeline_marks))
 
 
 def _shorten(text: str) -> str:

@@ -7,7 +7,7 @@ archived, or deleted after a page that lists the deleted data.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.console.shared_options import SCALE_HELP
 from rankgate.core.errors import InputError
@@ -585,17 +585,15 @@ def delete_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         resource = _find_item(connection, request)
         counts = archive.dependents(connection, resource)
-    return PageReply(
-        "delete.html",
-        {
-            "project": request.project.name,
-            "kind": resource.kind,
-            "id": resource.id,
-            "name": resource.name,
-            "deleted": counts,
-            "deletable": True,
-        },
+    return _confirmation_page(
+        request, resource.kind, resource.id, resource.name, deleted=counts, deletable=True
     )
+
+
+def _confirmation_page(request: WebRequest, kind: str, number: int, name: str, **facts: Any) -> PageReply:
+    """The confirmation page for deleting something, with what is deleted with it."""
+    data = {"project": request.project.name, "kind": kind, "id": number, "name": name, **facts}
+    return PageReply("delete.html", data)
 
 
 @action("archive-delete", f"{_ITEM_PATH}/delete", ADMIN_ROLE, "Delete", _CONFIRM)
@@ -616,18 +614,8 @@ def delete_queries_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         count = archive.count_archived_queries(connection, project.id)
         counts = archive.dependents_of_archived_queries(connection, project.id)
-    return PageReply(
-        "delete.html",
-        {
-            "project": project.name,
-            "kind": "queries",
-            "id": project.id,
-            "name": _QUERIES_NAME,
-            "queries": count,
-            "deleted": counts,
-            "deletable": True,
-        },
-    )
+    facts = {"queries": count, "deleted": counts, "deletable": True}
+    return _confirmation_page(request, "queries", project.id, _QUERIES_NAME, **facts)
 
 
 @action("archive-queries-delete", f"{_QUERIES_PATH}/delete", ADMIN_ROLE, "Delete", _CONFIRM)
@@ -649,17 +637,8 @@ def delete_project_page(request: WebRequest) -> PageReply:
     project = request.project
     with request.store.read() as connection:
         counts = archive.project_dependents(connection, project.id)
-    return PageReply(
-        "delete.html",
-        {
-            "project": project.name,
-            "kind": "project",
-            "id": project.id,
-            "name": project.name,
-            "deleted": counts,
-            "deletable": project.archived_at is not None,
-        },
-    )
+    facts = {"deleted": counts, "deletable": project.archived_at is not None}
+    return _confirmation_page(request, "project", project.id, project.name, **facts)
 
 
 @action("project-delete", "/projects/{project}/delete", ADMIN_ROLE, "Delete", _CONFIRM, in_archived=True)
