@@ -268,6 +268,11 @@ def pair_attractiveness(estimates: Estimates, searches: PackedSearches) -> Float
     return estimates.filled(estimates.attractiveness)[searches.pair]
 
 
+def shown_attractiveness(estimates: Estimates, searches: PackedSearches) -> Floats:
+    """(N, K) the attractiveness of the shown documents, below 1; 0 at empty ranks."""
+    return clip_probability(pair_attractiveness(estimates, searches)) * searches.shown
+
+
 def _click_rate_of_ranks(estimates: Estimates, searches: PackedSearches) -> Floats:
     curve = estimates.shared["ctr"]
     curve = np.where(np.isfinite(curve), curve, np.nanmean(curve))
