@@ -18,6 +18,8 @@ from rankgate.core.errors import UsageError
 from rankgate.store.tables.people_tables import settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from sqlalchemy import Connection, Row, Table
 
     from rankgate.core.value_types import JsonObject, Schema
@@ -54,6 +56,11 @@ def value_of(kind: type[T], row: Row[Any] | JsonObject) -> T:
     """A frozen value with the fields of a row."""
     columns: Any = row if isinstance(row, Mapping) else row._mapping  # noqa: SLF001 - public there
     return kind(*(columns[name] for name in value_fields(kind)))
+
+
+def chunks_of(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The rows in chunks, so that a statement has a bounded size."""
+    return (rows[begin : begin + CHUNK_ROWS] for begin in range(0, len(rows), CHUNK_ROWS))
 
 
 def list_values(

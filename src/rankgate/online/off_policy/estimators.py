@@ -90,10 +90,6 @@ def mean_contribution(parts: Floats, weight: Floats | None = None) -> Contributi
     return Contribution(float(parts.mean()), np.asarray(parts, np.float64), weight)
 
 
-def _ips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean_contribution(log.slate_weights * log.total, log.slate_weights[:, None])
-
-
 def _clipped(log: BanditLog, settings: EstimatorSettings) -> Contribution:
     weight = np.minimum(log.slate_weights, settings.clip)
     return mean_contribution(weight * log.total, weight[:, None])
@@ -113,7 +109,7 @@ IPS = Estimator(
     title="Inverse propensity scores",
     formula="mean of w r; w = P(target) / P(logged), of a slate the product over its slots",
     source="Horvitz and Thompson 1952; Strehl and others 2010",
-    estimate=_ips,
+    estimate=lambda log, _: mean_contribution(log.slate_weights * log.total, log.slate_weights[:, None]),
 )
 CLIPPED = Estimator(
     "clipped",
@@ -184,20 +180,12 @@ DR = Estimator(
 )
 
 
-def _iips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean_contribution((log.weight * log.reward).sum(axis=1), log.weight)
-
-
-def _rips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean_contribution((log.until * log.reward).sum(axis=1), log.until)
-
-
 IIPS = Estimator(
     "iips",
     title="Independent inverse propensity scores: a weight for each slot",
     formula="mean of sum over slots of w_k r_k",
     source="Li, Abbasi-Yadkori, Kveton and others 2018",
-    estimate=_iips,
+    estimate=lambda log, _: mean_contribution((log.weight * log.reward).sum(axis=1), log.weight),
     assumption="the reward of a slot does not depend on the other slots",
     against="rips",
     slates=True,
@@ -208,7 +196,7 @@ RIPS = Estimator(
     title="Reward interaction inverse propensity scores: weights of the slot and those above",
     formula="mean of sum over slots of w_1 ... w_k r_k",
     source="McInerney, Brost, Chandar and others 2020",
-    estimate=_rips,
+    estimate=lambda log, _: mean_contribution((log.until * log.reward).sum(axis=1), log.until),
     assumption="the reward of a slot does not depend on the slots below",
     against="ips",
     slates=True,

@@ -19,7 +19,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.codec import fits
 from rankgate.store.blobs.blob_folders import Blobs, from_parquet, read_json_blob, save_blob, to_parquet
 from rankgate.store.rows import (
-    CHUNK_ROWS,
+    chunks_of,
     find_value,
     get_by_number,
     list_values,
@@ -323,8 +323,8 @@ def add(
         {"record": number, **vars(figure), "run_sha256": _run_hash(record.inputs, figure.system)}
         for figure in record.values
     ]
-    for begin in range(0, len(rows), CHUNK_ROWS):
-        connection.execute(sa.insert(record_values), rows[begin : begin + CHUNK_ROWS])
+    for chunk in chunks_of(rows):
+        connection.execute(sa.insert(record_values), chunk)
     return AddedRecord(get(connection, number), new=True)
 
 
