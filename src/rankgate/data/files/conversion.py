@@ -58,7 +58,18 @@ def choose_format(
         if format_.write and (part_name is None or part_name in format_.holds)
     ]
     if format_name is not None:
-        return _find_writer(format_name, part_name, writers)
+        format_ = registry.find_format(format_name)
+        if format_.write is None:
+            raise UsageError(
+                f"{format_.name} can be read, but not written; see rankgate formats.",
+                code="format-not-written",
+            )
+        if part_name is not None and part_name not in format_.holds:
+            names = ", ".join(format_.name for format_ in writers)
+            raise UsageError(
+                f"{format_.name} holds no {part_name}; choose with --to: {names}.", code="format-cannot-hold"
+            )
+        return format_
     suffix = "" if target is None else suffix_of(str(target))
     matching_formats = [format_ for format_ in writers if suffix in format_.suffixes]
     tables = [
@@ -76,20 +87,6 @@ def choose_format(
         )
     reason = f"no format has the suffix '{suffix}'" if suffix else "the target has no suffix"
     raise UsageError(f"{reason}; choose a format with --to: {names}.", code="unknown-format")
-
-
-def _find_writer(format_name: str, part_name: str | None, writers: list[Format]) -> Format:
-    format_ = registry.find_format(format_name)
-    if format_.write is None:
-        raise UsageError(
-            f"{format_.name} can be read, but not written; see rankgate formats.", code="format-not-written"
-        )
-    if part_name is not None and part_name not in format_.holds:
-        names = ", ".join(format_.name for format_ in writers)
-        raise UsageError(
-            f"{format_.name} holds no {part_name}; choose with --to: {names}.", code="format-cannot-hold"
-        )
-    return format_
 
 
 def write_run(run: Run, target: str | Path | BinaryIO, format_: Format) -> tuple[Loss, ...]:

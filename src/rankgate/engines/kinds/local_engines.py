@@ -87,7 +87,13 @@ class Process(Connection):
             depth: the number of documents that count; all by default.
         """
         try:
-            process = self._running(self._engine.parameters)
+            if self._process is None or self._process.poll() is not None:
+                command = [str(word) for word in fill(self._engine.command, self._engine.parameters)]
+                self._rest = b""
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self._engine.folder
+                )
+            process = self._process
             assert process.stdin is not None
             process.stdin.write(json.dumps(request, ensure_ascii=False).encode() + b"\n")
             process.stdin.flush()
@@ -107,15 +113,6 @@ class Process(Connection):
         if isinstance(value, dict) and isinstance(value.get("error"), str):
             return Failure("refused", value["error"])
         return self._shape.read(value, depth)
-
-    def _running(self, parameters: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            command = [str(word) for word in fill(self._engine.command, parameters)]
-            self._rest = b""
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self._engine.folder
-            )
-        return self._process
 
     def _line(self, process: subprocess.Popen[bytes]) -> bytes | Failure:
         """The next line of the program's output; a `Failure` after the time limit."""

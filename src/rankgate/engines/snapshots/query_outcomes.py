@@ -106,7 +106,16 @@ class Outcomes:
         if not rows:
             journal.add({"head": dict(head)})
         elif (stored_head := rows[0].get("head")) != dict(head):
-            raise UsageError(_other_snapshot_problem(journal.path, stored_head, head), code="other-snapshot")
+            stored_values = stored_head if isinstance(stored_head, dict) else {}
+            different = [
+                name for name in {**head, **stored_values} if stored_values.get(name) != head.get(name)
+            ]
+            problem = (
+                f"{journal.path}: a snapshot is under way with other "
+                f"{', '.join(different).replace('_', ' ')}; finish it, name another output, or use force to "
+                "start again."
+            )
+            raise UsageError(problem, code="other-snapshot")
         for row in rows[1:]:
             if "facts" in row:
                 self.facts.append(Facts(**row["facts"]))
@@ -256,14 +265,3 @@ def _failed_at_the_end(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             if not row.get("down"):
                 return
             yield row["query_id"]
-
-
-def _other_snapshot_problem(path: Path, stored_head: object, own_head: JsonObject) -> str:
-    stored_values = stored_head if isinstance(stored_head, dict) else {}
-    different = [
-        name for name in {**own_head, **stored_values} if stored_values.get(name) != own_head.get(name)
-    ]
-    return (
-        f"{path}: a snapshot is under way with other {', '.join(different).replace('_', ' ')}; finish it, "
-        "name another output, or use force to start again."
-    )

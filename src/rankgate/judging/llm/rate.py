@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from rankgate.judging.llm.judge import Judge
     from rankgate.judging.llm.model_work import Row
-    from rankgate.judging.rating_tasks import PoolLike, Task
+    from rankgate.judging.rating_tasks import PoolLike
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,11 @@ class LLMRating(Closing):
         self._judge, self._rater = judge, rater.strip() or judge.name
         self._template = template_of(judge.template, tuple(self._scale))
         batch_tasks = read_tasks(select_batch(pool_table(pool), batch), queries, documents)
-        _refuse_empty_queries(batch_tasks, queries)
+        for task in batch_tasks:
+            if not task.query:
+                label = str(queries) if isinstance(queries, str | Path) else "queries"
+                problem = f"query '{task.query_id}' is in the pool and has no text here; add it."
+                raise InputError(problem, source=label, code="missing-text")
         asks = [judge.ask(task, self._template, self._scale) for task in batch_tasks]
         self._asks = list({ask.task.pair: ask for ask in asks}.values())
         self._client = Client(
@@ -369,12 +373,3 @@ def template_of(template: str | Path | Template | None, grades: tuple[float, ...
             f"cannot be read as a template: {reason}.", source=str(template), code="invalid-template"
         ) from None
     return Template.parse(text, str(template))
-
-
-def _refuse_empty_queries(batch_tasks: list[Task], queries: object) -> None:
-    """Refuse a pool with a query that has no text."""
-    for task in batch_tasks:
-        if not task.query:
-            label = str(queries) if isinstance(queries, str | Path) else "queries"
-            problem = f"query '{task.query_id}' is in the pool and has no text here; add it."
-            raise InputError(problem, source=label, code="missing-text")

@@ -354,19 +354,15 @@ def add_inclusion(qrels: Qrels, sample: pl.DataFrame, rest: Qrels | None = None)
     if rest is not None:
         ungraded = sample.select(PAIR).join(qrels.table, on=PAIR, how="anti", maintain_order="left")
         ungraded_rows = ungraded.with_columns(pl.lit(UNDRAWN_GRADE).alias("grade"))
-        table = pl.concat([table, ungraded_rows, _undrawn_rows(qrels, rest)], how="diagonal")
+        graded_rows = rest.table.filter(pl.col("grade") != UNDRAWN_GRADE)
+        if len(graded_rows):
+            query, document, grade = graded_rows.select(*PAIR, "grade").row(0)
+            problem = f"document '{document}' of query '{query}' has grade {grade:g}, where -1 is needed."
+            raise InputError(problem, source=rest.name, code="contradiction")
+        overlap = qrels.table.join(rest.table, on=PAIR, how="semi")
+        if len(overlap):
+            query, document = overlap.row(0)[:2]
+            problem = f"document '{document}' of query '{query}' was drawn and is in the rest too."
+            raise InputError(problem, source=rest.name, code="contradiction")
+        table = pl.concat([table, ungraded_rows, rest.table.select(*PAIR, "grade")], how="diagonal")
     return replace(qrels, table=table)
-
-
-def _undrawn_rows(qrels: Qrels, rest: Qrels) -> pl.DataFrame:
-    graded_rows = rest.table.filter(pl.col("grade") != UNDRAWN_GRADE)
-    if len(graded_rows):
-        query, document, grade = graded_rows.select(*PAIR, "grade").row(0)
-        problem = f"document '{document}' of query '{query}' has grade {grade:g}, where -1 is needed."
-        raise InputError(problem, source=rest.name, code="contradiction")
-    overlap = qrels.table.join(rest.table, on=PAIR, how="semi")
-    if len(overlap):
-        query, document = overlap.row(0)[:2]
-        problem = f"document '{document}' of query '{query}' was drawn and is in the rest too."
-        raise InputError(problem, source=rest.name, code="contradiction")
-    return rest.table.select(*PAIR, "grade")

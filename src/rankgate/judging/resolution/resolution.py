@@ -125,12 +125,7 @@ def _latest(table: pl.DataFrame, *, order: Literal["time", "file"] = "time") -> 
     """
     if order == "file":
         return _aggregate(table.sort("row"), pl.col("grade").last())
-    _refuse_unordered(table)
-    return _aggregate(table, pl.col("grade").last())
-
-
-def _refuse_unordered(table: pl.DataFrame) -> None:
-    """Refuse last grades without times, because row order changes when files are joined."""
+    # without times, last grades are refused: row order changes when files are joined
     times = pl.col("at")
     unclear = (  # pairs with more than one grade in rows that may be the last
         table.filter((times.is_null().any() | (times == times.max())).over(PAIR))
@@ -146,6 +141,7 @@ def _refuse_unordered(table: pl.DataFrame) -> None:
             "set order=file to use the last row.",
             code="missing-input",
         )
+    return _aggregate(table, pl.col("grade").last())
 
 
 Otherwise = Literal["majority", "mean", "median", "top-three", "unanimous", "dawid-skene"]

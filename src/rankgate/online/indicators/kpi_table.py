@@ -440,9 +440,12 @@ def make_kpi_table(
     values = [
         frame for column in ("all", *by) for frame in _values_by_column(kpi_tables, available_kpis, column)
     ]
-    values.append(
-        _null_rows([indicator.name for indicator in requested_kpis if indicator not in available_kpis])
-    )
+    rows = [
+        {"kpi": indicator.name, "by": "all", "slice": "", "value": None, "n": 0}
+        for indicator in requested_kpis
+        if indicator not in available_kpis  # blocked, or without events in the log
+    ]
+    values.append(pl.DataFrame(rows, schema=VALUES))
     order = {indicator.name: position for position, indicator in enumerate(requested_kpis)}
     table = pl.concat([pl.DataFrame(schema=VALUES), *values])
     table = table.sort(
@@ -517,12 +520,6 @@ def winsor_limit(kpi_tables: KpiTables, rows: Any, indicator: Kpi) -> float | No
     expression = rows.aggregate(limit=value.quantile(indicator.cap, where=value > 0))
     limit: float | None = kpi_tables.base.first_value(kpi_tables.base.text(expression))
     return limit
-
-
-def _null_rows(names: Sequence[str]) -> pl.DataFrame:
-    """Rows with null for KPIs that are blocked, or for which the log has no events."""
-    rows = [{"kpi": name, "by": "all", "slice": "", "value": None, "n": 0} for name in names]
-    return pl.DataFrame(rows, schema=VALUES)
 
 
 def _kpi_values(wide_table: pl.DataFrame, name: str, by: str) -> pl.DataFrame:

@@ -242,7 +242,12 @@ def personalization(
         if faults and not events.despite:
             problem = f"{spoiled_text(faults, 'variants')}; --despite gives figures."
             raise InputError(problem, code="spoiled-variants")
-        treatments = _treatments(base, control)
+        variant_rows = base.rows("SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1")
+        names = variant_rows["variant"].to_list()
+        if control not in names or len(names) < 2:
+            problem = f"the log has no variant {control!r} to compare others with; it has "
+            raise UsageError(problem + f"{', '.join(names) or 'none'}.", code="unknown-variant")
+        treatments = [name for name in names if name != control]
         rate_kpis = select_rate_kpis(kpis or KPIS, log.kinds, events.success)
         rows = sum_kpis_by_user(base, rate_kpis, ("variant",), events.success)
         grouped = rows.join(_groups(base, groups), on="user", how="left", maintain_order="left").with_columns(
@@ -252,16 +257,6 @@ def personalization(
     lifts, interactions = _compare_groups(grouped, control, treatments)
     grouped_by = "activity" if groups is None else "file"
     return PersonalizationImpact(control, ranks, grouped_by, lifts, interactions, distances, faults)
-
-
-def _treatments(base: Database, control: str) -> list[str]:
-    """The variants other than the control."""
-    variant_rows = base.rows("SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1")
-    names = variant_rows["variant"].to_list()
-    if control not in names or len(names) < 2:
-        problem = f"the log has no variant {control!r} to compare others with; it has "
-        raise UsageError(problem + f"{', '.join(names) or 'none'}.", code="unknown-variant")
-    return [name for name in names if name != control]
 
 
 def _groups(base: Database, groups: Source | Frame | None) -> pl.DataFrame:

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from rankgate.store.records.record_notes import Annotation
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
-    from rankgate.workspace.records.storages.record_storage import RecordStorage
 
 
 HIGH_CORRELATION = 0.5
@@ -345,7 +344,12 @@ def history(
     with closing(open_storage(None if from_ is None else str(from_), store, project)) as storage:
         points = storage.points(metric, system, slice, begin)
         if not points:
-            raise _unknown_metric(storage, metric, system, slice)
+            metrics = sorted({point.metric for point in storage.points(None, None, "", None)})
+            hint = f"; known: {', '.join(metrics[:20])}" if metrics else "; record an evaluation first"
+            filters = f" of {system}" if system else ""
+            filters += f" for {slice}" if slice else ""
+            problem = f"{storage.name} has no values of {metric!r}{filters}{hint}."
+            raise UsageError(problem, code="unknown-metric")
         return make_history(
             points,
             storage.annotations(metric, begin),
@@ -354,15 +358,6 @@ def history(
             rate=rate,
             bridge=partial(split_break, storage) if bridge else None,
         )
-
-
-def _unknown_metric(storage: RecordStorage, metric: str, system: str | None, slice_name: str) -> UsageError:
-    metrics = sorted({point.metric for point in storage.points(None, None, "", None)})
-    hint = f"; known: {', '.join(metrics[:20])}" if metrics else "; record an evaluation first"
-    filters = f" of {system}" if system else ""
-    filters += f" for {slice_name}" if slice_name else ""
-    problem = f"{storage.name} has no values of {metric!r}{filters}{hint}."
-    return UsageError(problem, code="unknown-metric")
 
 
 def make_history(

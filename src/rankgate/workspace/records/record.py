@@ -221,10 +221,6 @@ def _store_records(storage: RecordStorage, new_records: Sequence[NewRecord]) -> 
                 "queries": queries,
             }
         )
-    return Recorded(storage.name, make_frame(rows, RECORDS_SCHEMA), _list_warnings(new_records))
-
-
-def _list_warnings(new_records: Sequence[NewRecord]) -> tuple[str, ...]:
     warnings = []
     empty = sorted({new_record.kind for new_record in new_records if not new_record.values})
     if empty:
@@ -238,7 +234,7 @@ def _list_warnings(new_records: Sequence[NewRecord]) -> tuple[str, ...]:
         warnings.append(
             "the judgments are not known by their hash, so a change of them is not seen; give --qrels."
         )
-    return tuple(warnings)
+    return Recorded(storage.name, make_frame(rows, RECORDS_SCHEMA), tuple(warnings))
 
 
 def _read_result(content: Result | JsonObject | str | Path) -> Result:

@@ -352,26 +352,6 @@ def _runs_without_judgments(judged: pl.DataFrame, runs: Iterable[Run]) -> list[s
     return [run.name for run in runs if run.table.join(ids, on="query_id", how="semi").is_empty()]
 
 
-def _evaluation_reply(
-    request: WebRequest,
-    key: tuple[Hashable, ...],
-    judge: Callable[[], tuple[pl.DataFrame, Callable[[list[Run]], Result]]],
-) -> PageReply:
-    """The reply with scores of runs that have judged queries, and the names of other runs.
-
-    Args:
-        request: the request of the page.
-        key: the cache key of all inputs except the runs.
-        judge: a function that returns the judged queries and a scoring function.
-    """
-    project_runs, next_start, run_key = _runs_of_page(request)
-    data, html = request.cache.get(
-        ("evaluation", request.project.id, *key, run_key),
-        lambda: _score_runs(request.store, project_runs, *judge()),
-    )
-    return _make_reply(request, data | {"after": next_start}, html)
-
-
 def _runs_of_page(request: WebRequest) -> tuple[Sequence[StoredRun], int | None, tuple[Hashable, ...]]:
     """The runs of a page, the start of the next page, and the names and blobs of the runs.
 
@@ -524,5 +504,10 @@ def evaluation_page(request: WebRequest) -> PageReply:
             qrels = stored_runs.read_judgments(connection, request.store.blobs, request.project.id, name)
         return qrels.table, lambda run_list: evaluate(qrels, run_list, metrics, metric_convention)
 
-    key = (name, stored_judgments.sha256, stored_judgments.created_at, tuple(metrics))
-    return _evaluation_reply(request, (*key, metric_convention.hash), judge)
+    key = (name, stored_judgments.sha256, stored_judgments.created_at, tuple(metrics), metric_convention.hash)
+    project_runs, next_start, run_key = _runs_of_page(request)
+    data, html = request.cache.get(
+        ("evaluation", request.project.id, *key, run_key),
+        lambda: _score_runs(request.store, project_runs, *judge()),
+    )
+    return _make_reply(request, data | {"after": next_start}, html)
