@@ -15,10 +15,10 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry
-from rankgate.core.present.layout import NOTICES, Layout, View
+from rankgate.core.present.layout import NOTICES, View
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.logs.interactions import Interactions, format_instant
@@ -331,10 +331,10 @@ class Split(Result):
             ``qrels``, and ``folds`` with those of each fold.
     """
 
-    kind: ClassVar[str] = "split"
+    kind = "split"
     KEYS: ClassVar[Mapping[str, str]] = {"rule": "truth"}
-    main_table: ClassVar[str] = "parts"
-    layout: ClassVar[Layout] = (
+    main_table = "parts"
+    layout = (
         View(
             "parts",
             cells=("fold", "name", "rows", "users", "items", "first", "last"),
@@ -346,7 +346,7 @@ class Split(Result):
         _facts,
         NOTICES,
     )
-    notice_texts: ClassVar[NoticeTexts] = (NoticeText("split", "{row}", source="warnings"),)
+    notice_texts = (NoticeText("split", "{row}", source="warnings"),)
 
     log: str
     unit: str

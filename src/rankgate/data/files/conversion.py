@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, cast
 
 import polars as pl
 
@@ -20,9 +20,9 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file, suffix_of
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import FactList, Layout, Lines, plain_rows
+from rankgate.core.present.layout import FactList, Lines, plain_rows
 from rankgate.data import read
 from rankgate.data.column_map import map_columns
 from rankgate.data.file_contents import PART_LABELS, STATES, FileContents, Loss, Note
@@ -135,10 +135,10 @@ class Conversion(Result):
         losses: the content that the new file cannot hold.
     """
 
-    kind: ClassVar[str] = "conversion"
-    main_table: ClassVar[str] = "findings"
-    headline_text: ClassVar[str] = "{source} to {target}"
-    layout: ClassVar[Layout] = (
+    kind = "conversion"
+    main_table = "findings"
+    headline_text = "{source} to {target}"
+    layout = (
         FactList(
             (
                 ("read", "{source} as {from_format}: {reason}"),
@@ -148,7 +148,7 @@ class Conversion(Result):
             )
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText("seen", "{row.count:,} {row.what}", source="notes"),
         NoticeText("lost", "{row.count:,} {row.what}", source="losses"),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -11,10 +11,10 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import convert
 from rankgate.data.files.document_anchors import (
@@ -81,11 +81,11 @@ class Reanchored(Result):
         negative: judgments with a negative grade, which are left out: they mean unjudged.
     """
 
-    kind: ClassVar[str] = "reanchored"
-    label: ClassVar[str] = "Judgments of new documents"
-    order: ClassVar[int] = 92
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"decisions": DECISIONS, "judgments": JUDGMENTS}
-    layout: ClassVar[Layout] = (
+    kind = "reanchored"
+    label = "Judgments of new documents"
+    order = 92
+    SCHEMAS: ClassVar = {"decisions": DECISIONS, "judgments": JUDGMENTS}
+    layout = (
         View("outcomes", "what became of judged documents"),
         View(
             "unjudged",
@@ -102,7 +102,7 @@ class Reanchored(Result):
             "decision is in the CSV and JSON of this result."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText(
             "relevant-unjudged",
             "{unjudged_now[documents]:n relevant document} of {unjudged_now[queries]:n query} unjudged now: "
@@ -118,7 +118,7 @@ class Reanchored(Result):
         ),
         NoticeText("negative-grades", "{negative:n negative grade} left out: unjudged", "negative"),
     )
-    headline_text: ClassVar[Sequence[str | Sentence]] = (
+    headline_text = (
         Sentence("no judgment is relevant", lambda result: not result.relevant[0]),
         Sentence(
             "{relevant[1]:,} of {relevant[0]:n relevant judgment} ({relevant_share:.1%}) reached a new "

@@ -18,7 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry, make_printable
-from rankgate.core.present.layout import Layout, Sentence, View, sentences
+from rankgate.core.present.layout import Sentence, View, sentences
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.column_map import map_columns, source_label
@@ -137,13 +137,13 @@ class Validation(Result):
         problems: the problems, file by file, errors first.
     """
 
-    kind: ClassVar[str] = "validation"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"problems": PROBLEMS}
+    kind = "validation"
+    SCHEMAS: ClassVar = {"problems": PROBLEMS}
     DERIVED: ClassVar[tuple[str, ...]] = ("valid", "counts")
-    label: ClassVar[str] = "Errors and warnings in files"
-    layout: ClassVar[Layout] = (_list_problems,)
-    csv_table: ClassVar[str | None] = "problems"
-    csv_columns: ClassVar[Mapping[str, str]] = {
+    label = "Errors and warnings in files"
+    layout = (_list_problems,)
+    csv_table = "problems"
+    csv_columns: ClassVar = {
         "severity": "severity",
         "check": "check",
         "where": "location",
@@ -206,9 +206,9 @@ class Checklist(Result):
         checks: the details of each, in the order in which they are done.
     """
 
-    kind: ClassVar[str] = "checklist"
-    main_table: ClassVar[str] = "checks"
-    layout: ClassVar[Layout] = (
+    kind = "checklist"
+    main_table = "checks"
+    layout = (
         View(
             "checks",
             cells=("name", "severity", "title"),
@@ -216,14 +216,9 @@ class Checklist(Result):
             prose=True,
         ),
     )
-    csv_table: ClassVar[str | None] = "checks"
-    csv_columns: ClassVar[Mapping[str, str]] = {
-        "check": "name",
-        "severity": "severity",
-        "looks at": "needs",
-        "finds": "title",
-    }
-    headline_text: ClassVar[str] = "rankgate validate looks for {checks:n problem}"
+    csv_table = "checks"
+    csv_columns: ClassVar = {"check": "name", "severity": "severity", "looks at": "needs", "finds": "title"}
+    headline_text = "rankgate validate looks for {checks:n problem}"
 
     checks: tuple[CheckDetails, ...]
 

@@ -10,14 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
-from rankgate.core.present.layout import FactList, Layout, Sentence, Texts
+from rankgate.core.present.layout import FactList, Sentence
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import parse_scale
 from rankgate.data.streams.journal import Closing
@@ -58,13 +58,13 @@ class ModelRatings(Result):
         stopped: the reason why pairs are left; empty if there are none.
     """
 
-    kind: ClassVar[str] = "model_ratings"
-    label: ClassVar[str] = "Ratings of a language model"
-    headline_text: ClassVar[Texts] = (
+    kind = "model_ratings"
+    label = "Ratings of a language model"
+    headline_text = (
         "{rater} graded {graded:,} of {pairs:n pair}",
         Sentence(", {known:,} of them known before", "known"),
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         FactList(
             (
                 ("no grade", "{missing}"),

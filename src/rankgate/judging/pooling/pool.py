@@ -18,7 +18,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import Layout, Sentence, Texts, View
+from rankgate.core.present.layout import Sentence, View
 from rankgate.core.progress import progress
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
@@ -240,23 +240,21 @@ class Pool(Result):
         rest: the columns of `UNSAMPLED_PAIRS`.
     """
 
-    kind: ClassVar[str] = "pool"
-    label: ClassVar[str] = "What to judge next"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"table": POOL, "rest": UNSAMPLED_PAIRS}
-    headline_text: ClassVar[str] = (
+    kind = "pool"
+    label = "What to judge next"
+    SCHEMAS: ClassVar = {"table": POOL, "rest": UNSAMPLED_PAIRS}
+    headline_text = (
         "pool of {systems:n run}, depth {made_by[depth]}: {counts[pool]:n document}; {counts[judged]:,} of "
         "them judged already; {counts[to_judge]:,} to judge, of {counts[queries]:n query}, by "
         "{made_by[order]}, seed {made_by[seed]:d}"
     )
-    lead: ClassVar[Texts] = (
+    lead = (
         Sentence(
             "sampled {counts[sampled]:,} by strata {made_by[strata]}; weigh each by 1/inclusion", "is_sampled"
         ),
         Sentence("queries drawn: {made_by[queries]}, {made_by[query_sampling]}", "has_drawn_queries"),
     )
-    layout: ClassVar[Layout] = (
-        View("table", "documents to judge", ("query_id", "doc_id", "why", "batch"), keys=2, first=20),
-    )
+    layout = (View("table", "documents to judge", ("query_id", "doc_id", "why", "batch"), keys=2, first=20),)
     blind: ClassVar[bool] = False
     """An option of its document: leave ranks and systems out of the CSV."""
 

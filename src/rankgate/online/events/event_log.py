@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 from rankgate.core.value_types import JsonObject
 
 FILES = Columns(
@@ -74,25 +73,20 @@ class EventLog(Result):
         privacy: what was left out or hashed.
     """
 
-    kind: ClassVar[str] = "event_log"
-    csv_table: ClassVar = None
-    label: ClassVar[str] = "Events"
-    order: ClassVar[int] = 60
-    headline_text: ClassVar[str] = "{event_count:n event} in {folder}: {files:n file}, {new_files:,} new"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "files": FILES,
-        "counts": COUNTS,
-        "problems": PROBLEM_COLUMNS,
-        "ranks": RANKS,
-    }
-    layout: ClassVar[Layout] = (
+    kind = "event_log"
+    csv_table = None
+    label = "Events"
+    order = 60
+    headline_text = "{event_count:n event} in {folder}: {files:n file}, {new_files:,} new"
+    SCHEMAS: ClassVar = {"files": FILES, "counts": COUNTS, "problems": PROBLEM_COLUMNS, "ranks": RANKS}
+    layout = (
         View("counts", "events"),
         View("files", "files", ("file", "events", "new", "first", "last")),
         View("ranks", "ranks", ("application", "base", "least")),
         NOTICES,
         Sentence("Left out or hashed: {removed}; other attributes are left out.", "removed"),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText("{code}", "{file}: {count:,} {words} (line {lines})", source="problems", subject="{file}"),
         NoticeText(
             "assumed-rank-base",

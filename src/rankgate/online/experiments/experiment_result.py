@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Mark, Panel, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import LEVEL, P_RAW
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View, fill
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View, fill
 from rankgate.core.present.number_formats import UNDEFINED, format_p_value, format_share
 from rankgate.core.value_types import JsonObject
 
@@ -234,9 +234,9 @@ class Experiment(Result):
         settings: level, correction and all else that figures depend on.
     """
 
-    kind: ClassVar[str] = "experiment"
-    label: ClassVar[str] = "Experiment"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "experiment"
+    label = "Experiment"
+    charts: ClassVar = {
         "experiment": ChartView(
             "Differences of metrics",
             "Points are relative differences to the control, lines their intervals.",
@@ -284,21 +284,21 @@ class Experiment(Result):
             "the experiment has no days.",
         ),
     }
-    order: ClassVar[int] = 64
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    order = 64
+    SCHEMAS: ClassVar = {
         "variants": VARIANTS,
         "metrics": METRICS,
         "daily": DAILY,
         "segments": SEGMENTS,
         "against_itself": AGAINST_ITSELF,
     }
-    main_table: ClassVar[str] = "metrics"
-    headline_text: ClassVar[str] = "{treatments} against {control}{period_text}"
-    lead: ClassVar[Texts] = (
+    main_table = "metrics"
+    headline_text = "{treatments} against {control}{period_text}"
+    lead = (
         Sentence("No verdict: a fault of the experiment forbids figures.", "no_figures"),
         "{outcome_text}",
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         NOTICES,
         "Sample ratio: {ratio_text} (p = {srm[p_value]:.2g}, {srm[method]}).",
         View(
@@ -376,9 +376,7 @@ class Experiment(Result):
             "daily", "days", ("metric", "variant", "day", "n", "delta", ("low", "high")), keys=3, folded=True
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
-        NoticeText("{row.code}", "{row.text}", source="findings", subject="{row.subject}"),
-    )
+    notice_texts = (NoticeText("{row.code}", "{row.text}", source="findings", subject="{row.subject}"),)
 
     unit: str
     control: str

@@ -18,7 +18,7 @@ from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Pane
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import Block
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, ShownChart, View
 from rankgate.data.spark_tables import is_on_spark, run_on_spark
 from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_events
 from rankgate.online.events.event_table import SLICES
@@ -162,9 +162,9 @@ class KpiTable(Result):
         own_kpis: the KPIs that the mapping of the log declares.
     """
 
-    kind: ClassVar[str] = "kpi_table"
-    label: ClassVar[str] = "KPIs"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "kpi_table"
+    label = "KPIs"
+    charts: ClassVar = {
         "kpi-days": ChartView(
             "KPIs by day",
             "Values by day (UTC). A day without a point has no value, which is not 0.",
@@ -183,10 +183,10 @@ class KpiTable(Result):
             "there are no KPIs by position; ask for them with --by position.",
         ),
     }
-    order: ClassVar[int] = 62
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"values": VALUES, "segments": SEGMENTS}
-    headline_text: ClassVar[str] = "{totals.height} KPIs of {events:n event}, {period}"
-    layout: ClassVar[Layout] = (
+    order = 62
+    SCHEMAS: ClassVar = {"values": VALUES, "segments": SEGMENTS}
+    headline_text = "{totals.height} KPIs of {events:n event}, {period}"
+    layout = (
         View("totals", cells=("kpi", "value", "n", "what"), columns=_TOTALS),
         ShownChart("kpi-days", "has_days"),
         ShownChart("kpi-positions", "has_positions"),

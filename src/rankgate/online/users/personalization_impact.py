@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,11 +16,11 @@ import polars as pl
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI, P_RAW, P_VALUE, VARIANT
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View
 from rankgate.data.logs.item_tables import read_frame
 from rankgate.measurement.stats.multiple_comparisons import correct
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice, spoiled_text
@@ -114,9 +114,9 @@ class PersonalizationImpact(Result):
         faults: codes of what the log doctor found that spoils variants.
     """
 
-    kind: ClassVar[str] = "personalization_impact"
-    label: ClassVar[str] = "Impact of personalisation"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "personalization_impact"
+    label = "Impact of personalisation"
+    charts: ClassVar = {
         "personalization": ChartView(
             "Impact of personalisation by group of users",
             "95 % intervals of the difference from {control}, with users as units.",
@@ -139,9 +139,9 @@ class PersonalizationImpact(Result):
             "online",
         )
     }
-    order: ClassVar[int] = 66
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"lifts": LIFTS, "interactions": INTERACTIONS, "lists": LISTS}
-    layout: ClassVar[Layout] = (
+    order = 66
+    SCHEMAS: ClassVar = {"lifts": LIFTS, "interactions": INTERACTIONS, "lists": LISTS}
+    layout = (
         ShownChart("personalization", "lifts"),
         View(
             "lifts", "all users", ("kpi", "variant", *_LIFT_CELLS), keys=2, row_filter=pl.col("group") == ALL
@@ -162,7 +162,7 @@ class PersonalizationImpact(Result):
             "gain most may do so by chance."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         spoiled_notice("spoiled-variants", "variants"),
         NoticeText(
             "groups-by-activity",

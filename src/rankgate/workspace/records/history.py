@@ -5,7 +5,7 @@ A history has comparable segments, change-points, breaks and annotations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, MutableMapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from functools import partial
@@ -22,7 +22,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import P_VALUE, SYSTEM
 from rankgate.core.present.document_model import Entries, Entry
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.stats.change_points import (
     MIN_EVALUATIONS,
@@ -161,21 +161,21 @@ class History(Result):
         rate: false alarms for each evaluation of a series, where days are independent.
     """
 
-    kind: ClassVar[str] = "history"
-    charts: ClassVar[Mapping[str, str]] = {"history": "rankgate.workspace.records.history_chart:HISTORY"}
-    order: ClassVar[int] = 3
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    kind = "history"
+    charts: ClassVar = {"history": "rankgate.workspace.records.history_chart:HISTORY"}
+    order = 3
+    SCHEMAS: ClassVar = {
         "series": SERIES_SCHEMA,
         "breaks": BREAKS_SCHEMA,
         "changes": CHANGES_SCHEMA,
         "annotations": ANNOTATIONS_SCHEMA,
     }
-    headline_text: ClassVar[Texts] = (
+    headline_text = (
         "{metric}",
         Sentence(" for {slice}", "slice"),
         ": {series:n evaluation}, {changes:n change}, {breaks:n break}",
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         View(
             "latest",
             "",
