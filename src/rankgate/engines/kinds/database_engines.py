@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from rankgate.core.errors import UsageError, require
@@ -68,9 +68,9 @@ class PostgreSql(Engine):
             percent sign is written %%. A list is an array, as in %(vector)s::vector; an object is jsonb.
     """
 
-    engine_kind: ClassVar[str] = "postgresql"
-    title: ClassVar[str] = "PostgreSQL: full text, trigrams, pgvector"
-    source: ClassVar[str] = "https://www.postgresql.org/docs/current/textsearch.html"
+    engine_kind = "postgresql"
+    title = "PostgreSQL: full text, trigrams, pgvector"
+    source = "https://www.postgresql.org/docs/current/textsearch.html"
 
     dsn: str
     sql: str
@@ -267,9 +267,9 @@ class Sqlite(Engine):
             use :query, :depth and the parameters; lists and objects are JSON text.
     """
 
-    engine_kind: ClassVar[str] = "sqlite"
-    title: ClassVar[str] = "SQLite's full-text search, FTS5"
-    source: ClassVar[str] = "https://www.sqlite.org/fts5.html"
+    engine_kind = "sqlite"
+    title = "SQLite's full-text search, FTS5"
+    source = "https://www.sqlite.org/fts5.html"
 
     database: str = field(metadata={"path": True})
     table: str | None = None

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
 from rankgate.core.declare import Range
@@ -58,8 +58,8 @@ class Http(Engine):
         ca: A file of certificates to trust instead of the system's.
     """
 
-    engine_kind: ClassVar[str] = "http"
-    title: ClassVar[str] = "any search API over HTTP that answers in JSON"
+    engine_kind = "http"
+    title = "any search API over HTTP that answers in JSON"
 
     url: str
     method: Literal["GET", "POST"] = "GET"
@@ -229,10 +229,10 @@ class OpenSearch(Engine):
         ca: A file of certificates to trust instead of the system's.
     """
 
-    engine_kind: ClassVar[str] = "opensearch"
-    aliases: ClassVar[tuple[str, ...]] = ("elasticsearch",)
-    title: ClassVar[str] = "OpenSearch and Elasticsearch"
-    source: ClassVar[str] = "https://docs.opensearch.org/latest/api-reference/search-apis/search/"
+    engine_kind = "opensearch"
+    aliases = ("elasticsearch",)
+    title = "OpenSearch and Elasticsearch"
+    source = "https://docs.opensearch.org/latest/api-reference/search-apis/search/"
 
     url: str
     index: str

@@ -14,7 +14,7 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from rankgate.core.errors import UsageError, require
 from rankgate.core.frozen import dataclass
@@ -38,8 +38,8 @@ class Command(Engine):
         folder: The working folder of the program.
     """
 
-    engine_kind: ClassVar[str] = "command"
-    title: ClassVar[str] = "any program that reads queries from standard input"
+    engine_kind = "command"
+    title = "any program that reads queries from standard input"
 
     command: list[Any]
     folder: str | None = field(default=".", metadata={"path": True})
@@ -160,8 +160,8 @@ class Python(Engine):
         folder: The folder to search first for the module.
     """
 
-    engine_kind: ClassVar[str] = "python"
-    title: ClassVar[str] = "any function of Python"
+    engine_kind = "python"
+    title = "any function of Python"
 
     function: str
     folder: str | None = field(default=".", metadata={"path": True})
@@ -243,9 +243,9 @@ class Tantivy(Engine):
         every: True if every word must match.
     """
 
-    engine_kind: ClassVar[str] = "tantivy"
-    title: ClassVar[str] = "Tantivy, a search engine as a library"
-    source: ClassVar[str] = "https://github.com/quickwit-oss/tantivy-py"
+    engine_kind = "tantivy"
+    title = "Tantivy, a search engine as a library"
+    source = "https://github.com/quickwit-oss/tantivy-py"
 
     index: str = field(metadata={"path": True})
     id: str
