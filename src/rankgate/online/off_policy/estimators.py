@@ -9,7 +9,6 @@ cascade-DR.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -61,7 +60,7 @@ class Contribution:
         return float(self.parts.std(ddof=1) / np.sqrt(len(self.parts)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Estimator(Declared):
     """An off-policy estimator.
 
@@ -76,13 +75,13 @@ class Estimator(Declared):
         chosen: True if it may be reported by default; else only where a call names it.
     """
 
-    estimate: Callable[[BanditLog, EstimatorSettings], Contribution] = field(kw_only=True)
-    formula: str = field(kw_only=True)
-    assumption: str = field(default="", kw_only=True)
-    against: str = field(default="", kw_only=True)
-    slates: bool | None = field(default=None, kw_only=True)
-    model: bool = field(default=False, kw_only=True)
-    chosen: bool = field(default=True, kw_only=True)
+    estimate: Callable[[BanditLog, EstimatorSettings], Contribution]
+    formula: str
+    assumption: str = ""
+    against: str = ""
+    slates: bool | None = None
+    model: bool = False
+    chosen: bool = True
 
 
 def mean_contribution(parts: Floats, weight: Floats | None = None) -> Contribution:
