@@ -92,13 +92,15 @@ def commands_of(
     """
 
     def commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
-        words = ["--record"] * record
-        words += set_options(**{option: values[name] for option, name in (options or {}).items()})
+        command_options = ["--record"] * record
+        command_options += set_options(**{option: values[name] for option, name in (options or {}).items()})
         for option, name in (repeated or {}).items():
-            words += repeat_option(option, values[name])
-        names = [values.get(operand, operand) for operand in operands]
-        arguments = [word for name in names for word in ([name] if isinstance(name, str) else name)]
-        return [[verb, f"--project={project}", *words, "--", *arguments]]
+            command_options += repeat_option(option, values[name])
+        operand_values = [values.get(operand, operand) for operand in operands]
+        arguments = [
+            text for value in operand_values for text in ([value] if isinstance(value, str) else value)
+        ]
+        return [[verb, f"--project={project}", *command_options, "--", *arguments]]
 
     return commands
 
