@@ -33,7 +33,7 @@ from rankgate.workspace.web.replies import (
     RequestRefused,
     not_found,
 )
-from rankgate.workspace.web.shared_fields import END_TOKENS, NEW_PASSWORD, NEXT_ADDRESS, PASSWORD
+from rankgate.workspace.web.shared_fields import END_TOKENS, NAME, NEW_PASSWORD, NEXT_ADDRESS, PASSWORD
 from rankgate.workspace.web.texts import LANGUAGE, read_languages
 from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, action, invalid_value, page
 
@@ -109,15 +109,7 @@ def choose_language(request: WebRequest) -> ActionReply:
     return ActionReply(own_path(request.values["next"]), {"language": language}, cookies={LANGUAGE: language})
 
 
-@action(
-    "sign-in",
-    "/sign-in",
-    ANYONE,
-    "Sign in",
-    Field("name", "Name", required=True, most=100),
-    PASSWORD,
-    NEXT_ADDRESS,
-)
+@action("sign-in", "/sign-in", ANYONE, "Sign in", NAME, PASSWORD, NEXT_ADDRESS)
 def sign_in_with_password(request: WebRequest) -> ActionReply:
     """Sign in with a new session, so that an attacker's planted session is useless.
 

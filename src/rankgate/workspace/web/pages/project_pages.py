@@ -35,6 +35,7 @@ from rankgate.workspace.web.pages.document_card import (
 from rankgate.workspace.web.pages.highlighting import LANGUAGES
 from rankgate.workspace.web.pages.rating_pages import format_duration
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
+from rankgate.workspace.web.shared_fields import BEFORE_FIELD, NAME
 from rankgate.workspace.web.web_request import (
     ADMIN,
     ADMIN_ROLE,
@@ -192,7 +193,7 @@ def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> PageRow:
 _SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
 
 
-@page("log", "/projects/{project}/log", MANAGING_ROLES, "Log", Field("before", "Before", "whole"))
+@page("log", "/projects/{project}/log", MANAGING_ROLES, "Log", BEFORE_FIELD)
 def log_page(request: WebRequest) -> PageReply:
     """The page of the project's audit log."""
     with request.store.read() as connection:
@@ -474,13 +475,7 @@ def revoke_invitation(request: WebRequest) -> ActionReply:
 
 
 @action(
-    "grant",
-    "/projects/{project}/people",
-    MANAGING_ROLES,
-    "Set the role",
-    Field("name", "Name", required=True, most=100),
-    _ANY_ROLE,
-    does_step=True,
+    "grant", "/projects/{project}/people", MANAGING_ROLES, "Set the role", NAME, _ANY_ROLE, does_step=True
 )
 def grant_role(request: WebRequest) -> ActionReply:
     """Change or remove the role of a user in the project."""

@@ -32,7 +32,7 @@ from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.document_view import document_title, read_titles
 from rankgate.workspace.web.pages.task_view import REASONS, guideline_html, scale_view, swaps_sides, task_view
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.shared_fields import BATCH, ID
+from rankgate.workspace.web.shared_fields import AFTER_FIELD, BATCH, BEFORE_FIELD, ID
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     RATING_ROLES,
@@ -429,9 +429,7 @@ def put_off(request: WebRequest) -> ActionReply:
     return _next_task_reply(request, {"feedback": None, **page_state})
 
 
-@page(
-    "history", "/projects/{project}/history", RATING_ROLES, "Your ratings", Field("before", "Before", "whole")
-)
+@page("history", "/projects/{project}/history", RATING_ROLES, "Your ratings", BEFORE_FIELD)
 def history_page(request: WebRequest) -> PageReply:
     """The page of the rater's ratings, newest first, for review and change."""
     with request.store.write() as connection:
@@ -502,6 +500,7 @@ def format_duration(seconds: float | None) -> str:
 
 _MAX_PAIRS = 50
 STATES = ("open", "done", "disputed")
+_STATE = Field("state", "State", "choice", choices=tuple((state, state) for state in STATES))
 
 
 @page(
@@ -511,9 +510,9 @@ STATES = ("open", "done", "disputed")
     "Pairs",
     Field("query", "Query", most=2_000),
     Field("batch", "Batch", most=100),
-    Field("state", "State", "choice", choices=tuple((state, state) for state in STATES)),
+    _STATE,
     Field("rater", "Rater", most=200),
-    Field("after", "After", "whole"),
+    AFTER_FIELD,
 )
 def pairs_page(request: WebRequest) -> PageReply:
     """The page of pairs after a number, in a fixed order, so that new ratings do not move pages."""
@@ -562,7 +561,7 @@ def _make_filter(
     Field("rater", "Rater", required=True, most=200),
     Field("batch", "Batch", most=100),
     Field("query", "Query", most=2_000),
-    Field("state", "State", "choice", choices=tuple((state, state) for state in STATES)),
+    _STATE,
 )
 def reset_answers(request: WebRequest) -> ActionReply:
     """Withdraw a rater's answers, so that pairs are rated again; the store keeps the ratings."""

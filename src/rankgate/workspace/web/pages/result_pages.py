@@ -31,7 +31,7 @@ from rankgate.workspace.web.pages.task_view import guideline_html, scale_view, t
 from rankgate.workspace.web.pages.work_pages import list_discussion
 from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, not_found
-from rankgate.workspace.web.shared_fields import ID, TRANSFORM_FIELD
+from rankgate.workspace.web.shared_fields import AFTER_FIELD, ID, TRANSFORM_FIELD
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     VIEWING_ROLES,
@@ -83,13 +83,7 @@ _RULE = declared_field(
 )
 
 
-@page(
-    "disputes",
-    "/projects/{project}/disputes",
-    VIEWING_ROLES,
-    "Disagreements",
-    Field("after", "After", "whole"),
-)
+@page("disputes", "/projects/{project}/disputes", VIEWING_ROLES, "Disagreements", AFTER_FIELD)
 def disputes_page(request: WebRequest) -> PageReply:
     """The page of pairs on which raters disagree, with the grades and comments of each rater."""
     with request.store.write() as connection:
@@ -414,7 +408,7 @@ def _make_reply(
     Field("convention", "Tool", "choice", choices=tuple((tool, tool) for tool in sorted(TOOL_RULES))),
     Field("metrics", "Metrics", default=DEFAULT_TOOL_METRICS, most=300),
     Field("scale", "Scale of the ratings", "choice", choices=tuple((scale, scale) for scale in SCALES)),
-    Field("after", "After", "whole"),
+    AFTER_FIELD,
 )
 def ratings_evaluation_page(request: WebRequest) -> PageReply:
     """The page with the means of every run from single ratings, by the full method of a tool."""
@@ -487,7 +481,7 @@ def evaluate_ratings(
     "Runs by these judgments",
     _METRICS,
     Field("convention", "Convention", most=50),
-    Field("after", "After", "whole"),
+    AFTER_FIELD,
 )
 def evaluation_page(request: WebRequest) -> PageReply:
     """The page with the means of every run by stored judgments."""

@@ -34,7 +34,7 @@ from rankgate.workspace.web.pages.engine_pages import (
 from rankgate.workspace.web.pages.live_engines import LIVE_SECONDS
 from rankgate.workspace.web.pages.step_pages import last_run_number, start_job
 from rankgate.workspace.web.replies import PageReply, Reply, RequestRefused
-from rankgate.workspace.web.shared_fields import PROJECT
+from rankgate.workspace.web.shared_fields import PROJECT, WATCHED_METRIC
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     Field,
@@ -221,7 +221,7 @@ def sandbox_fields(kind: EngineKind) -> tuple[Field, ...]:
     """The form fields of the sandbox for a kind of engine."""
     return (
         Field("judgments", "Judgments", required=True, most=200, options=list_judgment_names),
-        Field("metric", "Metric", required=True, most=200, options=list_watched_metrics),
+        WATCHED_METRIC,
         *(engine_field(kind.parameters[name], {}) for name in _editable_settings(kind)),
         Field("seen", kind="text", most=64, unset="", help="The state that was changed."),
         Field("preview", kind="flag", help="Only measure, without saving the engine."),
