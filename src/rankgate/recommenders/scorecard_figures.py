@@ -44,16 +44,18 @@ FIGURES = Columns(
     Column("users", pl.Int64, "users that the value is over"),
     Column("higher_is_better", pl.Boolean, "true if a higher value is better"),
 )
+_BETTER = Column("better", pl.Boolean, "true if the system is better than the first")
+_DELTA = Column("delta", pl.Float64, "its difference from the first system", "signed")
 DIFFERENCES = Columns(
     "One row per system but the first and metric.",
     SYSTEM,
     METRIC,
-    Column("delta", pl.Float64, "its difference from the first system", "signed"),
+    _DELTA,
     Column("low", pl.Float64, "the low end of the interval of delta", "signed"),
     Column("high", pl.Float64, "the high end of the interval of delta", "signed"),
     P_RAW,
     Column("p_value", pl.Float64, "the p-value by Holm's correction over all", "p"),
-    Column("better", pl.Boolean, "true if the system is better than the first"),
+    _BETTER,
 )
 
 
@@ -252,32 +254,35 @@ def _correct_differences(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     return make_frame(corrected_rows, DIFFERENCES)
 
 
+_PART = Column("part", pl.String, "the part")
+_P_OF_SLICE = Column("p_value", pl.Float64, "the p-value by Benjamini and Hochberg over the slice", "p")
+_SLICE = Column("slice", pl.String, "the name of the slice")
 SLICES = Columns(
     "One row per part of the users or items, system and metric; a difference is with the first system, in "
     "the same part.",
-    Column("slice", pl.String, "the name of the slice"),
+    _SLICE,
     Column("of", pl.String, "the divided units: users or items"),
-    Column("part", pl.String, "the part"),
+    _PART,
     Column("size", pl.Int64, "users or items in it"),
     FIGURES,
-    Column("delta", pl.Float64, "its difference from the first system", "signed"),
+    _DELTA,
     Column("delta_low", pl.Float64, "the low end of the interval of delta", "signed"),
     Column("delta_high", pl.Float64, "the high end of the interval of delta", "signed"),
     P_RAW,
-    Column("p_value", pl.Float64, "the p-value by Benjamini and Hochberg over the slice", "p"),
-    Column("better", pl.Boolean, "true if the system is better than the first"),
+    _P_OF_SLICE,
+    _BETTER,
 )
 GAPS = Columns(
     "One row per part of the users, system and metric: the mean of these users less that of all others.",
-    Column("slice", pl.String, "the name of the slice"),
-    Column("part", pl.String, "the part"),
+    _SLICE,
+    _PART,
     SYSTEM,
     METRIC,
     Column("gap", pl.Float64, "the mean of these users less that of all others", "signed"),
     Column("low", pl.Float64, "the low end of the interval of gap", "signed"),
     Column("high", pl.Float64, "the high end of the interval of gap", "signed"),
     P_RAW,
-    Column("p_value", pl.Float64, "the p-value by Benjamini and Hochberg over the slice", "p"),
+    _P_OF_SLICE,
     Column("better", pl.Boolean, "true if these users have better values than the others"),
 )
 
@@ -285,7 +290,7 @@ GAPS = Columns(
 FAIRNESS = Columns(
     "One row per slice of the users, system and metric with a value per user: how unequally its parts are "
     "served.",
-    Column("slice", pl.String, "the name of the slice"),
+    _SLICE,
     SYSTEM,
     METRIC,
     Column("part", pl.String, "the part that is served worst"),

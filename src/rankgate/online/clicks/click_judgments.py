@@ -24,6 +24,7 @@ from rankgate.data.qrels import Qrels
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.events.diagnosis import spoiled_notice
 
+_MODEL = Column("model", pl.String, "the click model")
 JUDGMENTS = Columns(
     "One row per query and document that was shown.",
     QUERY_ID,
@@ -45,11 +46,11 @@ JUDGMENTS = Columns(
     Column("value", pl.Float64, "the value that the grade is made of", ".3f"),
     Column("low", pl.Float64, "the low end of the interval of the value", ".3f"),
     Column("high", pl.Float64, "the high end of the interval of the value", ".3f"),
-    Column("model", pl.String, "the click model"),
+    _MODEL,
 )
 MODEL_COLUMNS = Columns(
     "One row per click model.",
-    Column("model", pl.String, "the click model"),
+    _MODEL,
     Column(
         "log_likelihood",
         pl.Float64,
@@ -67,7 +68,7 @@ MODEL_COLUMNS = Columns(
 )
 RANKS = Columns(
     "One row per click model and rank.",
-    Column("model", pl.String, "the click model"),
+    _MODEL,
     Column("rank", pl.Int64, "the rank, from 1"),
     Column(
         "perplexity", pl.Float64, "the perplexity of clicks at the rank in searches that were held out", ".3f"

@@ -12,9 +12,10 @@ from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.layout import NOTICES, Sentence, View
 from rankgate.core.value_types import JsonObject
 
+_FILE = Column("file", pl.String, "the path of the file")
 FILES = Columns(
     "One row per file of the log.",
-    Column("file", pl.String, "the path of the file"),
+    _FILE,
     Column("sha256", pl.String, "the SHA-256 of its content"),
     Column("events", pl.Int64, "events in it", unit="events"),
     Column(
@@ -34,7 +35,7 @@ COUNTS = Columns(
 )
 PROBLEM_COLUMNS = Columns(
     "One row per file and problem: what could not be read.",
-    Column("file", pl.String, "the path of the file"),
+    _FILE,
     Column("code", pl.String, "the code of the problem"),
     Column("count", pl.Int64, "lines with the problem", unit="lines"),
     Column("words", pl.String, "a description of the problem"),
@@ -42,7 +43,7 @@ PROBLEM_COLUMNS = Columns(
 )
 RANKS = Columns(
     "One row per file and application.",
-    Column("file", pl.String, "the path of the file"),
+    _FILE,
     Column(
         "application",
         pl.String,

@@ -98,9 +98,12 @@ VARIANTS = Columns(
     Column("observed", pl.Float64, "the observed share of units", ".2%"),
     Column("units", pl.Int64, "units in the arm", unit="units"),
 )
+_HIGH = Column("high", pl.Float64, "the high end of the interval of delta")
+_LOW = Column("low", pl.Float64, "the low end of the interval of delta")
+_METRIC = Column("metric", pl.String, "the KPI")
 METRICS = Columns(
     "One row per metric and arm; no rows where a finding blocks.",
-    Column("metric", pl.String, "the KPI"),
+    _METRIC,
     Column("kind", pl.String, "its kind: mean, proportion, ratio or quantile"),
     Column("role", pl.String, "its role: success or guardrail"),
     Column("better", pl.String, "its better direction"),
@@ -110,8 +113,8 @@ METRICS = Columns(
     Column("control", pl.Float64, "the value of the control", _format_figure_of, arguments=_KIND_AND_METRIC),
     Column("treatment", pl.Float64, "the value of the arm", _format_figure_of, arguments=_KIND_AND_METRIC),
     Column("delta", pl.Float64, "treatment − control"),
-    Column("low", pl.Float64, "the low end of the interval of delta"),
-    Column("high", pl.Float64, "the high end of the interval of delta"),
+    _LOW,
+    _HIGH,
     Column("relative", pl.Float64, "delta / control", "relative"),
     Column("relative_low", pl.Float64, "the low end of the interval of relative", "relative"),
     Column("relative_high", pl.Float64, "the high end of the interval of relative", "relative"),
@@ -152,7 +155,7 @@ METRICS = Columns(
 )
 DAILY = Columns(
     "One row per metric, arm and day: the difference at the end of the day.",
-    Column("metric", pl.String, "the KPI"),
+    _METRIC,
     _ARM,
     Column("day", pl.String, "the day"),
     Column("n", pl.Int64, "units of the arm until then", unit="units", header="units"),
@@ -164,7 +167,7 @@ DAILY = Columns(
 )
 SEGMENTS = Columns(
     "One row per metric, arm and value of a segment.",
-    Column("metric", pl.String, "the KPI"),
+    _METRIC,
     _ARM,
     Column("segment", pl.String, "the name of the segment"),
     Column("value", pl.String, "its value"),
@@ -177,8 +180,8 @@ SEGMENTS = Columns(
         header="difference",
         arguments=("metric",),
     ),
-    Column("low", pl.Float64, "the low end of the interval of delta"),
-    Column("high", pl.Float64, "the high end of the interval of delta"),
+    _LOW,
+    _HIGH,
     P_RAW,
     Column("p_value", pl.Float64, "the p-value after the correction", _format_p_value, header="p (BH)"),
     Column(
@@ -189,7 +192,7 @@ SEGMENTS = Columns(
 )
 AGAINST_ITSELF = Columns(
     "One row per metric: random halves of the control.",
-    Column("metric", pl.String, "the KPI"),
+    _METRIC,
     Column("splits", pl.Int64, "how often the control was split", header="random halves"),
     Column("rejected", pl.Int64, "splits in which the halves differ significantly"),
     Column("share", pl.Float64, "rejected / splits", ".1%"),

@@ -79,6 +79,7 @@ _LATEST = Columns(
     Column("since", pl.String, "the day of the first evaluation", ".10"),
     Column("evaluations", pl.Int64, "the number of evaluations"),
 )
+_DELTA = Column("delta", pl.Float64, "after − before", "signed")
 BREAKS_SCHEMA = Columns(
     "One row per evaluation with a value that cannot be compared with the value before it. The parts are "
     "null unless the run before is kept.",
@@ -88,7 +89,7 @@ BREAKS_SCHEMA = Columns(
     Column("reasons", pl.String, "the difference: judgments, convention or queries"),
     Column("before", pl.Float64, "the value before"),
     Column("after", pl.Float64, "the value after"),
-    Column("delta", pl.Float64, "after − before", "signed"),
+    _DELTA,
     Column(
         "judgments",
         pl.Float64,
@@ -111,7 +112,7 @@ CHANGES_SCHEMA = Columns(
     Column("revision", pl.String, "the revision of git of the first record after it"),
     Column("before", pl.Float64, "the mean before"),
     Column("after", pl.Float64, "the mean after"),
-    Column("delta", pl.Float64, "after − before", "signed"),
+    _DELTA,
     Column(
         "gain",
         pl.Float64,
