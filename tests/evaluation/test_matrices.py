@@ -14,7 +14,7 @@ import rankgate
 from rankgate import Lists, Matrix
 from rankgate.core.errors import DuplicateError, InputError, UsageError
 from rankgate.data.collection import Collection, Items
-from rankgate.data.formats.tables import unfolded_tables
+from rankgate.data.formats.tables import mapped_tables
 from rankgate.measurement.scoring import matrix_source
 from support.wording import raises
 
@@ -341,7 +341,7 @@ def test_a_convention_that_allows_repeats_reads_them():
 
 def test_a_frame_is_taken_piece_by_piece_and_keeps_its_ids(monkeypatch):
     expected_means = means(TRUTHS["frame"], FRAME)
-    monkeypatch.setattr(unfolded_tables, "_ROWS_PER_SLICE", 97)
+    monkeypatch.setattr(mapped_tables, "_ROWS_PER_SLICE", 97)
     categorical = FRAME.with_columns(pl.col("item_id").cast(pl.String).cast(pl.Categorical))
     forms = [FRAME, FRAME.lazy(), FRAME.to_pandas(), FRAME.to_arrow(), categorical]
     for form in forms:
@@ -360,7 +360,7 @@ def test_a_frame_is_taken_piece_by_piece_and_keeps_its_ids(monkeypatch):
     ],
 )
 def test_a_hole_in_a_frame_is_reported_when_it_is_read(monkeypatch, column, wrong, code):
-    monkeypatch.setattr(unfolded_tables, "_ROWS_PER_SLICE", 11)
+    monkeypatch.setattr(mapped_tables, "_ROWS_PER_SLICE", 11)
     last = pl.int_range(pl.len()) == len(FRAME) - 1
     holed = FRAME.with_columns(pl.when(last).then(wrong).otherwise(column).alias(column))
     with raises(code, InputError):

@@ -166,26 +166,17 @@ def read_rankings(
         InputError: an attribute is missing, as in another version of the library.
     """
     if isinstance(source, str):
-        _refuse_text(source)
+        is_json = source.lstrip()[:1] in {"{", "["}
+        if len(source) > _MAX_PATH_BYTES and (is_json or "\n" in source):
+            kind, advice = ("JSON", "give json.loads(text)") if is_json else ("lines", "write it into a file")
+            problem = f"a text of {kind}, where a path is needed; {advice}."
+            raise InputError(problem, source="a text", code="wrong-type")
     table = _adapt(source, Reading(input_kind, doc_field, query_field, kind=input_kind))
     is_polars = isinstance(table, pl.DataFrame)
     if not (is_polars or hasattr(table, "iloc")) or PAIR_VALUE not in getattr(table, "columns", ()):
         return table
     name = {PAIR_VALUE: "grade" if input_kind == "qrels" else "score"}
     return table.rename(name) if is_polars else table.rename(columns=name)
-
-
-def _refuse_text(source: str) -> None:
-    """Check that a long text is a path.
-
-    Raises:
-        InputError: the text is JSON, or has several lines.
-    """
-    is_json = source.lstrip()[:1] in {"{", "["}
-    if len(source) > _MAX_PATH_BYTES and (is_json or "\n" in source):
-        kind, advice = ("JSON", "give json.loads(text)") if is_json else ("lines", "write it into a file")
-        problem = f"a text of {kind}, where a path is needed; {advice}."
-        raise InputError(problem, source="a text", code="wrong-type")
 
 
 def is_table(value: object) -> bool:

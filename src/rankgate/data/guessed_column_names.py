@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -252,8 +252,12 @@ def column_of_fields(names: Sequence[str]) -> dict[str, str]:
     }
 
 
-def guess_fields(names: Sequence[str]) -> dict[str, str]:
+def guess_fields(names: Sequence[str], mapping: Mapping[str, str] | None = None) -> dict[str, str]:
     """The columns of `column_of_fields`, and those of the query, the document and the rank.
+
+    Args:
+        names: the names of the columns.
+        mapping: columns that the user names, by field.
 
     >>> guess_fields(["ts", "Search-Term", "clicked"])
     {'at': 'ts', 'click': 'clicked', 'query': 'Search-Term'}
@@ -262,7 +266,13 @@ def guess_fields(names: Sequence[str]) -> dict[str, str]:
     our_columns = {"query": "query_id", "doc_id": "doc_id", "rank": "rank"}
     other_names = [name for name in names if name not in fields.values()]
     columns = guess_our_columns(other_names, our_columns.values())
-    return fields | {field: columns[column] for field, column in our_columns.items() if column in columns}
+    fields |= {field: columns[column] for field, column in our_columns.items() if column in columns}
+    return fields | dict(mapping or {})
+
+
+def columns_of_fields(fields: Iterable[str], columns: Mapping[str, str]) -> dict[str, str]:
+    """The columns of some fields, without the fields that have none."""
+    return {field: columns[field] for field in fields if field in columns}
 
 
 def guess_our_columns(names: Sequence[str], our_columns: Collection[str]) -> dict[str, str]:
@@ -322,8 +332,8 @@ def click_log_tables(names: Sequence[str]) -> Tables:
     mapped = ("query", "doc_id", "rank", "session", "user", "variant", "at")
     return {
         "log": {"kind": "impression"},
-        "columns": with_search_id({field: fields[field] for field in mapped if field in fields}),
-        "flags": {kind: fields[kind] for kind in _FLAGS if kind in fields},
+        "columns": with_search_id(columns_of_fields(mapped, fields)),
+        "flags": columns_of_fields(_FLAGS, fields),
     }
 
 

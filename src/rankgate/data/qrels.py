@@ -101,7 +101,12 @@ class Qrels(ByContent):
         pairs = hash_pairs(keyed_rows, starts)
         refuse_duplicates(keyed_rows, pairs, word="judged", place=self.place, starts=starts)
         if "inclusion" in self.table.columns:
-            _check_probabilities(self.table["inclusion"], self.place)
+            column = self.table["inclusion"]
+            is_wrong = ~((column > 0) & (column <= 1)).fill_null(value=True)
+            if is_wrong.any():
+                row = int(is_wrong.arg_max() or 0)
+                problem = f"probability {column[row]} of being drawn is not above 0 and at most 1."
+                raise self.place.error(problem, row, "not-a-number")
         if "subtopic_weight" in self.table.columns:
             _check_weights(self.table, self.place)
 
@@ -145,14 +150,6 @@ def _subtopic_keys(table: pl.DataFrame) -> pl.DataFrame:
     """Query ids combined with their subtopics, to check for duplicates in each subtopic."""
     query = pl.format("{} (subtopic {})", "query_id", pl.col("subtopic").fill_null("none"))
     return table.select(query.alias("query_id"), "doc_id")
-
-
-def _check_probabilities(column: pl.Series, location: RowLocation) -> None:
-    is_wrong = ~((column > 0) & (column <= 1)).fill_null(value=True)
-    if is_wrong.any():
-        row = int(is_wrong.arg_max() or 0)
-        problem = f"probability {column[row]} of being drawn is not above 0 and at most 1."
-        raise location.error(problem, row, "not-a-number")
 
 
 def _check_weights(table: pl.DataFrame, location: RowLocation) -> None:
@@ -327,9 +324,6 @@ class Ratings(ByContent):
             for name, dtype in RATINGS_SCHEMA.items()
         ]
         object.__setattr__(self, "table", self.table.select(columns))
-        self._refuse_holes()
-
-    def _refuse_holes(self) -> None:
         for name in _REQUIRED:
             is_empty = self.table[name].fill_null("") == ""
             if is_empty.any():

@@ -125,7 +125,9 @@ class Sample:
         if not np.isnan(stratum_shares).any():  # each stratum counts with its share
             all_weights = self.weights(self.table["query_id"].to_list())[0] if part else None
             if all_weights is not None:
-                return all_weights[self._places(query_ids)], codes
+                assert self.table is not None
+                row_of_query = {query: row for row, query in enumerate(self.table["query_id"].to_list())}
+                return all_weights[[row_of_query[query] for query in query_ids]], codes
             v = v * stratum_shares / np.bincount(codes, v)[codes]
         return v, codes
 
@@ -145,11 +147,6 @@ class Sample:
         if self.table is None or self.table["weight"].n_unique() == 1:
             return np.ones(len(query_ids))
         return self._rows(query_ids)["weight"].to_numpy()
-
-    def _places(self, query_ids: Sequence[str]) -> list[int]:
-        assert self.table is not None
-        row_of_query = {query: row for row, query in enumerate(self.table["query_id"].to_list())}
-        return [row_of_query[query] for query in query_ids]
 
     def _rows(self, query_ids: Sequence[str]) -> pl.DataFrame:
         assert self.table is not None

@@ -451,10 +451,7 @@ def read_ratings(
             label = table.label if isinstance(table, InputFile) else str(table)
             raise InputError(_NO_RATERS, source=label, code="missing-column")
         return content.ratings
-    return _ratings_of_frame(table, name or "ratings")
-
-
-def _ratings_of_frame(table: object, name: str) -> Ratings:
+    name = name or "ratings"
     if not is_frame(table):
         problem = f"a {type(table).__name__} is not a table of ratings; give a path or a frame."
         raise InputError(problem, source=name, code="wrong-type")

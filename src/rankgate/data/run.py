@@ -396,7 +396,13 @@ class Run:
                 raise
             pair = ["query_id", "doc_id"]
             if duplicates == "place":
-                frame = batch.frame.with_columns(_mark_repeated(pl.struct(pair).is_first_distinct()))
+                # ids of documents; for ignored rows an id that no document has
+                frame = batch.frame.with_columns(
+                    pl.when(pl.struct(pair).is_first_distinct())
+                    .then("doc_id")
+                    .otherwise(pl.format("{}\0", "doc_id"))
+                    .alias("doc_id")
+                )
                 return replace(batch, frame=frame, pairs=hash_pairs(frame, batch.starts))
             frame = batch.frame.unique(pair, keep=duplicates, maintain_order=True)
             starts = None if batch.starts is None else range_starts(frame["query_id"])
@@ -412,11 +418,6 @@ Batches: TypeAlias = "Callable[[Duplicates], Iterable[Batch]]"
 """A reader of batches of whole queries, for a treatment of documents ranked twice."""
 
 _UseResult = TypeVar("_UseResult")
-
-
-def _mark_repeated(first: pl.Expr) -> pl.Expr:
-    """Ids of documents; for ignored rows an id that no document has."""
-    return pl.when(first).then("doc_id").otherwise(pl.format("{}\0", "doc_id")).alias("doc_id")
 
 
 class _SeenQueries:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
 from rankgate.core.declare import fields_of
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, Texts, View, plain_rows
+from rankgate.core.present.layout import NOTICES, FactTable, Sentence, View, plain_rows
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.answers.engine_answers import Answer
 from rankgate.engines.configuration import ENGINES, EngineKind, Pace
@@ -96,10 +96,10 @@ class EngineKinds(Result):
         kinds: the details of each.
     """
 
-    kind: ClassVar[str] = "engine_kinds"
-    main_table: ClassVar[str] = "kind_table"
-    lead: ClassVar[Texts] = (Sentence("{single.title}", "single"), Sentence("{single.source}", "single"))
-    layout: ClassVar[Layout] = (
+    kind = "engine_kinds"
+    main_table = "kind_table"
+    lead = (Sentence("{single.title}", "single"), Sentence("{single.source}", "single"))
+    layout = (
         View(
             "kind_table",
             cells=("kind", "title"),
@@ -191,15 +191,11 @@ class EngineCheck(Result):
         depth: the requested number of documents.
     """
 
-    kind: ClassVar[str] = "engine_check"
-    headline_text: ClassVar[str] = "{engine}: {answer_text} for {query!r} in {milliseconds:,.1f} ms"
-    main_table: ClassVar[str] = "document_table"
-    layout: ClassVar[Layout] = (
-        View("document_table", "first documents"),
-        FactTable("engine", ENGINE_FACTS),
-        NOTICES,
-    )
-    notice_texts: ClassVar[NoticeTexts] = (
+    kind = "engine_check"
+    headline_text = "{engine}: {answer_text} for {query!r} in {milliseconds:,.1f} ms"
+    main_table = "document_table"
+    layout = (View("document_table", "first documents"), FactTable("engine", ENGINE_FACTS), NOTICES)
+    notice_texts = (
         NoticeText("failed-queries", "no answer: {problem}", "problem"),
         NoticeText(
             "no-results",

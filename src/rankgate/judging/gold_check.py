@@ -7,7 +7,7 @@ their effect on systems.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
@@ -16,11 +16,11 @@ import polars as pl
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, METRIC, QUERY_ID, SYSTEM
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 from rankgate.core.value_types import JsonObject
 from rankgate.data import Qrels, read_qrels
 from rankgate.data.adapters import read_rankings
@@ -113,16 +113,11 @@ class GoldCheck(Result):
         cautions: remarks to read before labels are changed.
     """
 
-    kind: ClassVar[str] = "gold_check"
-    label: ClassVar[str] = "Are the gold labels right?"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "labels": LABELS,
-        "shares": SHARES,
-        "grades": GRADES,
-        "systems": SYSTEMS,
-    }
-    headline_text: ClassVar[str] = "{gold.name}: {wrong} of {decided:n label is/labels are} wrong"
-    layout: ClassVar[Layout] = (
+    kind = "gold_check"
+    label = "Are the gold labels right?"
+    SCHEMAS: ClassVar = {"labels": LABELS, "shares": SHARES, "grades": GRADES, "systems": SYSTEMS}
+    headline_text = "{gold.name}: {wrong} of {decided:n label is/labels are} wrong"
+    layout = (
         NOTICES,
         View("shares", "labels", ("status", "pairs", "share", ("low", "high"))),
         _LABELS._replace(heading="wrong labels", row_filter=pl.col("status") == WRONG),
@@ -140,9 +135,7 @@ class GoldCheck(Result):
         ),
         Sentence("{undecided:n pair has/pairs have} fewer than {fewest:n rating}.", "undecided"),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
-        NoticeText("gold-check", "{row}", source="cautions", subject="{gold[0]}"),
-    )
+    notice_texts = (NoticeText("gold-check", "{row}", source="cautions", subject="{gold[0]}"),)
 
     gold: InputHash
     ratings: str

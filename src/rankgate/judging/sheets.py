@@ -21,10 +21,10 @@ from rankgate.core.declare import Count, Share
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import find_form, has_known_suffix, new_folder, replace_file
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.codec import frame
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import Layout, Lines, View, plain_rows
+from rankgate.core.present.layout import Lines, View, plain_rows
 from rankgate.data.file_contents import Note
 from rankgate.data.formats.pool_file import read_sheet
 from rankgate.data.qrels import RATINGS_SCHEMA, Ratings, parse_scale
@@ -133,11 +133,11 @@ class Sheets(Result):
         seed: the seed of the assignment and its order.
     """
 
-    kind: ClassVar[str] = "sheets"
-    main_table: ClassVar[str] = "documents_by_rater"
-    label: ClassVar[str] = "Rating sheets"
-    headline_text: ClassVar[str] = "{tables:n rating sheet}, scale {scale}, seed {seed:d}"
-    layout: ClassVar[Layout] = (View(), "documents that two raters or more have: {doubled:,}")
+    kind = "sheets"
+    main_table = "documents_by_rater"
+    label = "Rating sheets"
+    headline_text = "{tables:n rating sheet}, scale {scale}, seed {seed:d}"
+    layout = (View(), "documents that two raters or more have: {doubled:,}")
 
     tables: Mapping[str, tuple[list[str], list[list[str]]]]
     scale: str
@@ -276,17 +276,15 @@ class CollectedRatings(Result):
         notes: the cells that were left empty.
     """
 
-    kind: ClassVar[str] = "collected"
-    main_table: ClassVar[str] = "table"
-    label: ClassVar[str] = "Ratings in sheets"
-    layout: ClassVar[Layout] = (Lines("empty_rows"),)
+    kind = "collected"
+    main_table = "table"
+    label = "Ratings in sheets"
+    layout = (Lines("empty_rows"),)
     WRITTEN: ClassVar[tuple[str, ...]] = ("rows", "notes")
     KEYS: ClassVar[Mapping[str, str]] = {"rows": "ratings"}
     READ: ClassVar[Mapping[str, Any]] = {"ratings": _read_sheet_ratings}
-    notice_texts: ClassVar[NoticeTexts] = (
-        NoticeText("left-empty", "{row.what}: {row.count}", source="notes"),
-    )
-    headline_text: ClassVar[str] = "{graded:n grade} by {raters:n rater}; {ungraded:,} could not be graded"
+    notice_texts = (NoticeText("left-empty", "{row.what}: {row.count}", source="notes"),)
+    headline_text = "{graded:n grade} by {raters:n rater}; {ungraded:,} could not be graded"
 
     ratings: Ratings
     notes: tuple[Note, ...]

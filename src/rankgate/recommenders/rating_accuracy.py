@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
-from rankgate.core.present.layout import NOTICES, Layout, Texts, View
+from rankgate.core.present.base_result import NoticeText, Result
+from rankgate.core.present.layout import NOTICES, View
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
 from rankgate.data.id_match import IdMatch
@@ -42,12 +42,12 @@ class RatingAccuracy(Result):
         unpredicted: rated pairs without a prediction; they are left out.
     """
 
-    kind: ClassVar[str] = "rating_accuracy"
-    headline_text: ClassVar[str] = "Predicted ratings"
-    lead: ClassVar[Texts] = ("{pairs:n rated pair} of {users:n user} of {qrels}, predicted by {run}",)
-    main_table: ClassVar[str] = "table"
-    layout: ClassVar[Layout] = (View("marked_values", formats={"value": "values"}), NOTICES)
-    notice_texts: ClassVar[NoticeTexts] = (
+    kind = "rating_accuracy"
+    headline_text = "Predicted ratings"
+    lead = ("{pairs:n rated pair} of {users:n user} of {qrels}, predicted by {run}",)
+    main_table = "table"
+    layout = (View("marked_values", formats={"value": "values"}), NOTICES)
+    notice_texts = (
         NoticeText(
             "pairs-without-prediction",
             "{unpredicted:,} of {all_pairs:n rated pair} {unpredicted:v has/have} no prediction and "

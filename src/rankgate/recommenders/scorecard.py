@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,8 +11,7 @@ import polars as pl
 from rankgate.core.declare import Draws
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
-from rankgate.core.present.columns import Columns
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
 from rankgate.data.spark_tables import any_on_spark, run_on_spark
@@ -90,16 +89,16 @@ class Scorecard(Result):
         seeds: the columns of `SEED_SPREAD`.
     """
 
-    kind: ClassVar[str] = "scorecard"
+    kind = "scorecard"
     DERIVED: ClassVar[tuple[str, ...]] = ("fairness",)
     OPTIONAL: ClassVar[tuple[str, ...]] = ("seeds",)
-    document_from: ClassVar[str] = f"{_DOCUMENTS}:scorecard_document"
-    report_from: ClassVar[str] = f"{_DOCUMENTS}:scorecard_report_document"
-    charts: ClassVar[Mapping[str, str]] = {
+    document_from = f"{_DOCUMENTS}:scorecard_document"
+    report_from = f"{_DOCUMENTS}:scorecard_report_document"
+    charts: ClassVar = {
         "scorecard": "rankgate.measurement.evaluation.tradeoff_charts:SCORECARD",
         "pareto": "rankgate.measurement.evaluation.tradeoff_charts:PARETO",
     }
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    SCHEMAS: ClassVar = {
         "figures": FIGURES,
         "differences": DIFFERENCES,
         "slices": SLICES,
@@ -107,7 +106,7 @@ class Scorecard(Result):
         "fairness": FAIRNESS,
         "seeds": SEED_SPREAD,
     }
-    notice_texts: ClassVar[NoticeTexts] = (NoticeText("scorecard-warning", "{row}", source="warnings"),)
+    notice_texts = (NoticeText("scorecard-warning", "{row}", source="warnings"),)
 
     systems: tuple[str, ...]
     metrics: tuple[str, ...]

@@ -25,7 +25,7 @@ from rankgate.core.present.document_model import (
     make_printable,
 )
 from rankgate.core.present.layout import Sentence, View, fill, is_true, sentences
-from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_signed
+from rankgate.core.present.number_formats import UNDEFINED, count_noun, format_signed, list_names
 from rankgate.measurement.evaluation.seed_spread import SEED_SPREAD
 from rankgate.recommenders.scorecard_figures import TAIL
 
@@ -342,6 +342,5 @@ def _differences(result: Scorecard, system: str) -> list[str]:
     clauses = []
     for word, better in (("better", True), ("worse", False)):
         names = significant.filter(pl.col("better") == better)["metric"].to_list()
-        ellipsis = f" and {len(names) - _MAX_METRICS} more" if len(names) > _MAX_METRICS else ""
-        clauses += [f"{word} by {', '.join(names[:_MAX_METRICS])}{ellipsis}"] if names else []
+        clauses += [f"{word} by {list_names(names, _MAX_METRICS)}"] if names else []
     return clauses

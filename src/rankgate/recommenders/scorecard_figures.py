@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -26,8 +26,6 @@ from rankgate.measurement.scoring.first_items import measure_lists
 from rankgate.measurement.stats.seed_variance import LEAST_SEEDS, SeedVariance, seed_factor, widen
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from rankgate.core.arrays import Floats
     from rankgate.measurement.metrics.lists.list_input import Listed
     from rankgate.measurement.metrics.metric_declaration import Metric
@@ -46,16 +44,18 @@ FIGURES = Columns(
     Column("users", pl.Int64, "users that the value is over"),
     Column("higher_is_better", pl.Boolean, "true if a higher value is better"),
 )
+_BETTER = Column("better", pl.Boolean, "true if the system is better than the first")
+_DELTA = Column("delta", pl.Float64, "its difference from the first system", "signed")
 DIFFERENCES = Columns(
     "One row per system but the first and metric.",
     SYSTEM,
     METRIC,
-    Column("delta", pl.Float64, "its difference from the first system", "signed"),
+    _DELTA,
     Column("low", pl.Float64, "the low end of the interval of delta", "signed"),
     Column("high", pl.Float64, "the high end of the interval of delta", "signed"),
     P_RAW,
     Column("p_value", pl.Float64, "the p-value by Holm's correction over all", "p"),
-    Column("better", pl.Boolean, "true if the system is better than the first"),
+    _BETTER,
 )
 
 
@@ -254,32 +254,35 @@ def _correct_differences(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     return make_frame(corrected_rows, DIFFERENCES)
 
 
+_PART = Column("part", pl.String, "the part")
+_P_OF_SLICE = Column("p_value", pl.Float64, "the p-value by Benjamini and Hochberg over the slice", "p")
+_SLICE = Column("slice", pl.String, "the name of the slice")
 SLICES = Columns(
     "One row per part of the users or items, system and metric; a difference is with the first system, in "
     "the same part.",
-    Column("slice", pl.String, "the name of the slice"),
+    _SLICE,
     Column("of", pl.String, "the divided units: users or items"),
-    Column("part", pl.String, "the part"),
+    _PART,
     Column("size", pl.Int64, "users or items in it"),
     FIGURES,
-    Column("delta", pl.Float64, "its difference from the first system", "signed"),
+    _DELTA,
     Column("delta_low", pl.Float64, "the low end of the interval of delta", "signed"),
     Column("delta_high", pl.Float64, "the high end of the interval of delta", "signed"),
     P_RAW,
-    Column("p_value", pl.Float64, "the p-value by Benjamini and Hochberg over the slice", "p"),
-    Column("better", pl.Boolean, "true if the system is better than the first"),
+    _P_OF_SLICE,
+    _BETTER,
 )
 GAPS = Columns(
     "One row per part of the users, system and metric: the mean of these users less that of all others.",
-    Column("slice", pl.String, "the name of the slice"),
-    Column("part", pl.String, "the part"),
+    _SLICE,
+    _PART,
     SYSTEM,
     METRIC,
     Column("gap", pl.Float64, "the mean of these users less that of all others", "signed"),
     Column("low", pl.Float64, "the low end of the interval of gap", "signed"),
     Column("high", pl.Float64, "the high end of the interval of gap", "signed"),
     P_RAW,
-    Column("p_value", pl.Float64, "the p-value by Benjamini and Hochberg over the slice", "p"),
+    _P_OF_SLICE,
     Column("better", pl.Boolean, "true if these users have better values than the others"),
 )
 
@@ -287,7 +290,7 @@ GAPS = Columns(
 FAIRNESS = Columns(
     "One row per slice of the users, system and metric with a value per user: how unequally its parts are "
     "served.",
-    Column("slice", pl.String, "the name of the slice"),
+    _SLICE,
     SYSTEM,
     METRIC,
     Column("part", pl.String, "the part that is served worst"),
@@ -422,7 +425,15 @@ class SliceFigures:
         for card in self.cards:
             item_lists = card.listed.rows(rows)
             values = {label: column[rows] for label, column in card.values.items()}
-            means = _means(values, self.metrics, item_lists)
+            # the number of each metric; NaN for a metric with another aggregation
+            _, lists = split_list_metrics(
+                {label: metric for label, metric in self.metrics.items() if label not in values}
+            )
+            means = dict(measure_lists(lists, item_lists).numbers)
+            for label, user_values in values.items():
+                known_values = user_values[~np.isnan(user_values)]
+                is_plain_mean = self.metrics[label].aggregate == "mean" and len(known_values)
+                means[label] = float(known_values.mean()) if is_plain_mean else float("nan")
             cards.append(replace(card, values=values, means=means, listed=item_lists))
         yield cards, dict(self.metrics)
 
@@ -441,21 +452,6 @@ class SliceFigures:
                 measured = measure_lists(metrics, item_lists)
                 cards.append(replace(card, values=measured.values, means=measured.numbers, listed=item_lists))
             yield cards, dict(metrics)
-
-
-def _means(
-    values: Mapping[str, NDArray[np.float64]],
-    metrics: Mapping[str, Metric],
-    item_lists: Any,  # noqa: ANN401
-) -> dict[str, float]:
-    """The number of each metric; NaN for a metric with another aggregation."""
-    _, lists = split_list_metrics({label: metric for label, metric in metrics.items() if label not in values})
-    numbers = dict(measure_lists(lists, item_lists).numbers)
-    for label, user_values in values.items():
-        known_values = user_values[~np.isnan(user_values)]
-        is_plain_mean = metrics[label].aggregate == "mean" and len(known_values)
-        numbers[label] = float(known_values.mean()) if is_plain_mean else float("nan")
-    return numbers
 
 
 def correct_p_values(table: pl.DataFrame) -> pl.DataFrame:

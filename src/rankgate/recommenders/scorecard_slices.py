@@ -72,7 +72,9 @@ def slice_segments(
             f"the slice {name} comes from training; give it with training.", code="missing-input"
         )
     if name == ACTIVITY:
-        return _activity(catalogue)
+        assert catalogue.history is not None
+        groups = _activity_masks(catalogue.history.lengths).items()
+        return [Segment(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]
     if name == HISTORY:
         assert repeated is not None
         history_parts = (Segment(name, "pairs", REPEAT, repeated), Segment(name, "pairs", NEW, ~repeated))
@@ -101,12 +103,6 @@ def user_activity(users: pl.Series, train: UserItems) -> pl.Series:
     for word, mask in _activity_masks(item_counts[find_positions(users, train.users)]).items():
         activities[mask] = word
     return pl.Series(ACTIVITY, activities.tolist(), pl.String)
-
-
-def _activity(catalogue: Catalogue) -> list[Segment]:
-    assert catalogue.history is not None
-    groups = _activity_masks(catalogue.history.lengths).items()
-    return [Segment(ACTIVITY, "users", value, mask) for value, mask in groups if mask.any()]
 
 
 def _activity_masks(item_counts: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:

@@ -15,10 +15,10 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry
-from rankgate.core.present.layout import NOTICES, Layout, View
+from rankgate.core.present.layout import NOTICES, View
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.logs.interactions import Interactions, format_instant
@@ -244,18 +244,6 @@ _PARTS = Columns(
 _RANDOM_WAYS = frozenset({"leave-one-out", "random", "cold-users", "cold-items"})
 
 
-def _title(result: Split) -> str:
-    """The method of the split."""
-    plan = result.plan
-    amounts = {"leave-last": f"{plan.last} of each user", "windows": count_noun(plan.windows, "fold")}
-    has_no_share = plan.way in {"leave-one-out", "elsewhere"} or plan.cut is not None
-    share = amounts.get(plan.way, "" if has_no_share else f"{plan.share:.0%}")
-    parts = [share, f"the {plan.target} of each user" * (plan.target != "all")]
-    parts.append(f"fold-in {plan.fold_in:.0%}" * bool(plan.fold_in))
-    seed = f", seed {plan.seed}" if plan.way in _RANDOM_WAYS or "sampled" in result.candidates else ""
-    return f"{', '.join([f'{result.log} split by {plan.way}', *filter(None, parts)])}{seed}"
-
-
 def _facts(result: Split) -> Iterator[Entries]:
     """The judgments, the candidates, what was left out, and the overlap of parts."""
     rows = [("judgments", _truth(result)), ("candidates", _candidates(result))]
@@ -343,10 +331,10 @@ class Split(Result):
             ``qrels``, and ``folds`` with those of each fold.
     """
 
-    kind: ClassVar[str] = "split"
+    kind = "split"
     KEYS: ClassVar[Mapping[str, str]] = {"rule": "truth"}
-    main_table: ClassVar[str] = "parts"
-    layout: ClassVar[Layout] = (
+    main_table = "parts"
+    layout = (
         View(
             "parts",
             cells=("fold", "name", "rows", "users", "items", "first", "last"),
@@ -358,7 +346,7 @@ class Split(Result):
         _facts,
         NOTICES,
     )
-    notice_texts: ClassVar[NoticeTexts] = (NoticeText("split", "{row}", source="warnings"),)
+    notice_texts = (NoticeText("split", "{row}", source="warnings"),)
 
     log: str
     unit: str
@@ -442,7 +430,14 @@ class Split(Result):
     @property
     def headline(self) -> str:
         """The method of the split."""
-        return _title(self)
+        plan = self.plan
+        amounts = {"leave-last": f"{plan.last} of each user", "windows": count_noun(plan.windows, "fold")}
+        has_no_share = plan.way in {"leave-one-out", "elsewhere"} or plan.cut is not None
+        share = amounts.get(plan.way, "" if has_no_share else f"{plan.share:.0%}")
+        parts = [share, f"the {plan.target} of each user" * (plan.target != "all")]
+        parts.append(f"fold-in {plan.fold_in:.0%}" * bool(plan.fold_in))
+        seed = f", seed {plan.seed}" if plan.way in _RANDOM_WAYS or "sampled" in self.candidates else ""
+        return f"{', '.join([f'{self.log} split by {plan.way}', *filter(None, parts)])}{seed}"
 
     @property
     def parts(self) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, field
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
@@ -117,17 +117,16 @@ def rows_of(connection: Connection, table: Table) -> Iterator[dict[str, Json]]:
     statement = sa.select(table).order_by(*table.primary_key.columns)
     rows = connection.execute(statement, execution_options={"yield_per": CHUNK_ROWS})
     for row in rows:
-        values = {name: _json_value(value) for name, value in row._mapping.items()}  # noqa: SLF001 - public there
+        values = {
+            name: value.isoformat() if isinstance(value, date) else value
+            for name, value in row._mapping.items()  # noqa: SLF001 - public there
+        }
         if table.name == "settings":
             if str(values["name"]).startswith(PREFIX):
                 continue
             if values["name"] == "blobs":
                 values["value"] = ""
         yield values
-
-
-def _json_value(value: Json) -> Json:
-    return value.isoformat() if isinstance(value, date) else value
 
 
 def _normalize_numbers(value: Json) -> Json:
@@ -178,7 +177,11 @@ def backup(store: Store, path: str | Path) -> Backup:
         with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as file:
             for table in tables:
                 with file.open(f"tables/{table.name}.jsonl", "w", force_zip64=True) as out:
-                    hashes[table.name] = _write_table(connection, table, out)
+                    hasher = RowHasher()
+                    for values in rows_of(connection, table):
+                        out.write(json.dumps(values, ensure_ascii=False).encode() + b"\n")
+                        hasher.add(values)
+                    hashes[table.name] = hasher.result()
             names = connection.scalars(sa.text("SELECT sha256 FROM blobs ORDER BY sha256")).all()
             for name in names:
                 content = store.blobs.get(name)
@@ -198,14 +201,6 @@ def backup(store: Store, path: str | Path) -> Backup:
     if Path(path).is_file():
         Path(path).chmod(_OWNER_ONLY)
     return Backup(str(path), version, created_at, rows, len(names), hashes)
-
-
-def _write_table(connection: Connection, table: Table, out: IO[bytes]) -> TableHash:
-    hasher = RowHasher()
-    for values in rows_of(connection, table):
-        out.write(json.dumps(values, ensure_ascii=False).encode() + b"\n")
-        hasher.add(values)
-    return hasher.result()
 
 
 def restore(path: str | Path, url: str | None = None, blobs: str | None = None) -> Backup:
@@ -260,7 +255,13 @@ def _restore_tables(connection: Connection, archive: zipfile.ZipFile, manifest: 
     connection.execute(setting, {"place": blobs})
     target = open_blobs(blobs, store_url)
     for name in connection.scalars(sa.text("SELECT sha256 FROM blobs")).all():
-        target.put(_blob(archive, name, manifest.path))
+        try:
+            content = archive.read(f"blobs/{name}")
+        except (KeyError, zipfile.BadZipFile, zlib.error):
+            raise _backup_error(manifest.path) from None
+        if hashlib.sha256(content).hexdigest() != name:
+            raise _backup_error(manifest.path)
+        target.put(content)
     versions.migrate(connection)
 
 
@@ -336,13 +337,3 @@ def _rows(file: zipfile.ZipFile, name: str, path: str) -> Iterator[dict[str, Jso
                 yield json.loads(line)
     except (KeyError, ValueError, zipfile.BadZipFile, zlib.error):
         raise _backup_error(path) from None
-
-
-def _blob(file: zipfile.ZipFile, name: str, path: str) -> bytes:
-    try:
-        content = file.read(f"blobs/{name}")
-    except (KeyError, zipfile.BadZipFile, zlib.error):
-        raise _backup_error(path) from None
-    if hashlib.sha256(content).hexdigest() != name:
-        raise _backup_error(path)
-    return content

@@ -18,6 +18,8 @@ from rankgate.core.errors import UsageError
 from rankgate.store.tables.people_tables import settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from sqlalchemy import Connection, Row, Table
 
     from rankgate.core.value_types import JsonObject, Schema
@@ -56,6 +58,11 @@ def value_of(kind: type[T], row: Row[Any] | JsonObject) -> T:
     return kind(*(columns[name] for name in value_fields(kind)))
 
 
+def chunks_of(rows: Sequence[T]) -> Iterator[Sequence[T]]:
+    """The rows in chunks, so that a statement has a bounded size."""
+    return (rows[begin : begin + CHUNK_ROWS] for begin in range(0, len(rows), CHUNK_ROWS))
+
+
 def list_values(
     connection: Connection, kind: type[T], statement: sa.Executable, parameters: JsonObject | None = None
 ) -> list[T]:
@@ -63,11 +70,9 @@ def list_values(
     return [value_of(kind, row) for row in connection.execute(statement, parameters)]
 
 
-def find_value(
-    connection: Connection, kind: type[T], statement: sa.Executable, parameters: JsonObject | None = None
-) -> T | None:
+def find_value(connection: Connection, kind: type[T], statement: sa.Executable) -> T | None:
     """The first row of a statement as a frozen value; None if there is no row."""
-    row = connection.execute(statement, parameters).first()
+    row = connection.execute(statement).first()
     return None if row is None else value_of(kind, row)
 
 

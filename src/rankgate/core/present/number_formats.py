@@ -264,11 +264,10 @@ def system_mark(index: int) -> str:
 _MAX_NAMED = 5  # names of a list
 
 
-def list_names(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str], limit: int = _MAX_NAMED) -> str:
     """The first few names, and how many more there are.
 
     >>> list_names(["a", "b"]), list_names("abcdefg")
     ('a, b', 'a, b, c, d, e and 2 more')
     """
-    remainder = f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
-    return ", ".join(names[:_MAX_NAMED]) + remainder
+    return ", ".join(names[:limit]) + f" and {len(names) - limit:,} more" * (len(names) > limit)

@@ -175,7 +175,7 @@ def make_answer(rows: Iterable[Row], total: object = MISSING, depth: int | None 
             break
         id_text = _parse_id(doc_id)
         if id_text is None:
-            unusable.append(_label_of(doc_id))
+            unusable.append("nothing" if doc_id is MISSING else repr(doc_id))
             continue
         if id_text in ids:
             repeated += 1
@@ -245,10 +245,6 @@ def _json_value(value: object) -> Json:
 def _parse_count(value: object) -> int | None:
     number = _parse_number(value)
     return None if number is None or number < 0 else int(number)
-
-
-def _label_of(value: object) -> str:
-    return "nothing" if value is MISSING else repr(value)
 
 
 _NO_ERROR: tuple[object, ...] = (MISSING, None, "", [], {}, False)

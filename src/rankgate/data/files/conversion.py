@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, Literal, cast
 
 import polars as pl
 
@@ -20,9 +20,9 @@ from rankgate.core.declare import Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file, suffix_of
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import FactList, Layout, Lines, plain_rows
+from rankgate.core.present.layout import FactList, Lines, plain_rows
 from rankgate.data import read
 from rankgate.data.column_map import map_columns
 from rankgate.data.file_contents import PART_LABELS, STATES, FileContents, Loss, Note
@@ -58,7 +58,18 @@ def choose_format(
         if format_.write and (part_name is None or part_name in format_.holds)
     ]
     if format_name is not None:
-        return _find_writer(format_name, part_name, writers)
+        format_ = registry.find_format(format_name)
+        if format_.write is None:
+            raise UsageError(
+                f"{format_.name} can be read, but not written; see rankgate formats.",
+                code="format-not-written",
+            )
+        if part_name is not None and part_name not in format_.holds:
+            names = ", ".join(format_.name for format_ in writers)
+            raise UsageError(
+                f"{format_.name} holds no {part_name}; choose with --to: {names}.", code="format-cannot-hold"
+            )
+        return format_
     suffix = "" if target is None else suffix_of(str(target))
     matching_formats = [format_ for format_ in writers if suffix in format_.suffixes]
     tables = [
@@ -76,20 +87,6 @@ def choose_format(
         )
     reason = f"no format has the suffix '{suffix}'" if suffix else "the target has no suffix"
     raise UsageError(f"{reason}; choose a format with --to: {names}.", code="unknown-format")
-
-
-def _find_writer(format_name: str, part_name: str | None, writers: list[Format]) -> Format:
-    format_ = registry.find_format(format_name)
-    if format_.write is None:
-        raise UsageError(
-            f"{format_.name} can be read, but not written; see rankgate formats.", code="format-not-written"
-        )
-    if part_name is not None and part_name not in format_.holds:
-        names = ", ".join(format_.name for format_ in writers)
-        raise UsageError(
-            f"{format_.name} holds no {part_name}; choose with --to: {names}.", code="format-cannot-hold"
-        )
-    return format_
 
 
 def write_run(run: Run, target: str | Path | BinaryIO, format_: Format) -> tuple[Loss, ...]:
@@ -138,10 +135,10 @@ class Conversion(Result):
         losses: the content that the new file cannot hold.
     """
 
-    kind: ClassVar[str] = "conversion"
-    main_table: ClassVar[str] = "findings"
-    headline_text: ClassVar[str] = "{source} to {target}"
-    layout: ClassVar[Layout] = (
+    kind = "conversion"
+    main_table = "findings"
+    headline_text = "{source} to {target}"
+    layout = (
         FactList(
             (
                 ("read", "{source} as {from_format}: {reason}"),
@@ -151,7 +148,7 @@ class Conversion(Result):
             )
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText("seen", "{row.count:,} {row.what}", source="notes"),
         NoticeText("lost", "{row.count:,} {row.what}", source="losses"),
     )

@@ -5,7 +5,6 @@ The details are recognition, reading, writing and limits.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
@@ -14,7 +13,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import FactList, Layout, Texts, View, fill
+from rankgate.core.present.layout import FactList, View, fill
 from rankgate.data.formats import registry
 
 if TYPE_CHECKING:
@@ -60,10 +59,10 @@ class FormatDetails(Result):
         detail: its sources, its targets, and its pitfalls.
     """
 
-    kind: ClassVar[str] = "format"
-    headline_text: ClassVar[str] = "{name}"
-    lead: ClassVar[Texts] = ("{title}",)
-    layout: ClassVar[Layout] = (_FACTS,)
+    kind = "format"
+    headline_text = "{name}"
+    lead = ("{title}",)
+    layout = (_FACTS,)
 
     name: str
     title: str
@@ -143,14 +142,12 @@ class Formats(Result):
         formats: the details of each.
     """
 
-    kind: ClassVar[str] = "formats"
-    main_table: ClassVar[str] = "overview"
-    headline_text: ClassVar[str] = "{formats:n format}"
-    layout: ClassVar[Layout] = (
-        View("formats", "", ("name", "access", ("title", ": ", "endings")), _FORMATS, prose=True),
-    )
-    csv_table: ClassVar[str | None] = "formats"
-    csv_columns: ClassVar[Mapping[str, str]] = {
+    kind = "formats"
+    main_table = "overview"
+    headline_text = "{formats:n format}"
+    layout = (View("formats", "", ("name", "access", ("title", ": ", "endings")), _FORMATS, prose=True),)
+    csv_table = "formats"
+    csv_columns: ClassVar = {
         "format": "name",
         "holds": "parts",
         "read, written": "access",

@@ -105,7 +105,12 @@ def _look_into(path: Path, levels: int) -> list[OwnFile]:
     files: list[OwnFile] = []
     if levels and not has_too_many:
         files = [file for child in children for file in _look_into(child, levels - 1)]
-    whole_table = _read_file(path) if _are_answers(files) else []
+    runs = [file.contents.runs[0] for file in files if file.guess is None and file.has_run]
+    # files that each have the answer to one query are one run together
+    are_answers = len(runs) == len(files) and all(
+        run.table["query_id"].n_unique() < _MIN_QUERIES and run.table.height for run in runs
+    )
+    whole_table = _read_file(path) if are_answers else []
     if has_too_many and not whole_table:
         problem = f"{path}: {len(children):,} files, too many to look into; name the files."
         raise UsageError(problem, code="missing-input")
@@ -120,14 +125,6 @@ def _could_hold_data(path: Path) -> bool:
         or path.suffix.lower() in _OTHER_SUFFIXES
         or (path.suffix == _BLOBS and path.is_dir())
         or (name in _FOLDERS_OF_CODE and path.is_dir())
-    )
-
-
-def _are_answers(files: Sequence[OwnFile]) -> bool:
-    """True if each file has the answer to one query, so that they are one run together."""
-    runs = [file.contents.runs[0] for file in files if file.guess is None and file.has_run]
-    return len(runs) == len(files) and all(
-        run.table["query_id"].n_unique() < _MIN_QUERIES and run.table.height for run in runs
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -11,10 +11,10 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import convert
 from rankgate.data.files.document_anchors import (
@@ -81,11 +81,11 @@ class Reanchored(Result):
         negative: judgments with a negative grade, which are left out: they mean unjudged.
     """
 
-    kind: ClassVar[str] = "reanchored"
-    label: ClassVar[str] = "Judgments of new documents"
-    order: ClassVar[int] = 92
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"decisions": DECISIONS, "judgments": JUDGMENTS}
-    layout: ClassVar[Layout] = (
+    kind = "reanchored"
+    label = "Judgments of new documents"
+    order = 92
+    SCHEMAS: ClassVar = {"decisions": DECISIONS, "judgments": JUDGMENTS}
+    layout = (
         View("outcomes", "what became of judged documents"),
         View(
             "unjudged",
@@ -102,7 +102,7 @@ class Reanchored(Result):
             "decision is in the CSV and JSON of this result."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText(
             "relevant-unjudged",
             "{unjudged_now[documents]:n relevant document} of {unjudged_now[queries]:n query} unjudged now: "
@@ -118,7 +118,7 @@ class Reanchored(Result):
         ),
         NoticeText("negative-grades", "{negative:n negative grade} left out: unjudged", "negative"),
     )
-    headline_text: ClassVar[Sequence[str | Sentence]] = (
+    headline_text = (
         Sentence("no judgment is relevant", lambda result: not result.relevant[0]),
         Sentence(
             "{relevant[1]:,} of {relevant[0]:n relevant judgment} ({relevant_share:.1%}) reached a new "
@@ -357,7 +357,9 @@ def _list_decisions(
             shared = anchor.parts.get(name)
             new_grade = new_grades.get(name)
             if new_grade is None:
-                is_reached, reason = False, _unjudged_reason(shared is not None and grade > 0)
+                is_reached, reason = False, "other text of it was not judged, or is of a relevant document"
+                if shared is not None and grade > 0:
+                    reason = "it has part of a relevant document"
             else:
                 is_reached, reason = (_is_reached(anchor, name, grade, new_grade, inherit=inherit), "")
             overlap_shares = (1.0, 1.0) if shared is None else (shared.of_first, shared.of_second)
@@ -373,9 +375,3 @@ def _is_reached(anchor: Anchor, name: str, grade: float, new_grade: float, *, in
     if grade > 0:
         return new_grade >= grade and anchor.reaches(name, inherit=inherit)
     return new_grade == 0 and anchor.status in {"split", "merged"}
-
-
-def _unjudged_reason(relevant: bool) -> str:  # noqa: FBT001 - of one caller
-    if relevant:
-        return "it has part of a relevant document"
-    return "other text of it was not judged, or is of a relevant document"

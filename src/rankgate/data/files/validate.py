@@ -18,7 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry, make_printable
-from rankgate.core.present.layout import Layout, Sentence, View, sentences
+from rankgate.core.present.layout import Sentence, View, sentences
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.data.column_map import map_columns, source_label
@@ -104,34 +104,22 @@ class CheckedFile:
         return self.format not in {"?", "memory"}
 
 
+_FILE_FACTS = (
+    Sentence("read as {format}", "has_format"),
+    Sentence("{judgments:n judgment}", "judgments"),
+    Sentence("{ranked:n ranked document}", "ranked"),
+)
+
+
 def _list_problems(result: Validation) -> Iterator[Entries]:
     """The problems of each file."""
     files = [checked_file.file for checked_file in result.files]
     for label in dict.fromkeys([*files, *(problem.file for problem in result.problems)]):
-        yield _file(result, label)
-
-
-def _file(result: Validation, label: str) -> Entries:
-    """The problems of one file."""
-    checked_file = next((file for file in result.files if file.file == label), None)
-    entries = [_entry(problem) for problem in result.problems if problem.file == label]
-    return Entries(tuple(entries or [Entry("", ("no problems found",))]), _file_heading(label, checked_file))
-
-
-def _file_heading(label: str, checked_file: CheckedFile | None) -> str:
-    facts = (
-        sentences(
-            (
-                Sentence("read as {format}", "has_format"),
-                Sentence("{judgments:n judgment}", "judgments"),
-                Sentence("{ranked:n ranked document}", "ranked"),
-            ),
-            checked_file,
-        )
-        if checked_file
-        else []
-    )
-    return ": ".join(filter(None, (make_printable(label), ", ".join(facts))))
+        checked_file = next((file for file in result.files if file.file == label), None)
+        entries = [_entry(problem) for problem in result.problems if problem.file == label]
+        facts = sentences(_FILE_FACTS, checked_file) if checked_file else []
+        heading = ": ".join(filter(None, (make_printable(label), ", ".join(facts))))
+        yield Entries(tuple(entries or [Entry("", ("no problems found",))]), heading)
 
 
 def _entry(problem: Problem) -> Entry:
@@ -149,13 +137,13 @@ class Validation(Result):
         problems: the problems, file by file, errors first.
     """
 
-    kind: ClassVar[str] = "validation"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"problems": PROBLEMS}
+    kind = "validation"
+    SCHEMAS: ClassVar = {"problems": PROBLEMS}
     DERIVED: ClassVar[tuple[str, ...]] = ("valid", "counts")
-    label: ClassVar[str] = "Errors and warnings in files"
-    layout: ClassVar[Layout] = (_list_problems,)
-    csv_table: ClassVar[str | None] = "problems"
-    csv_columns: ClassVar[Mapping[str, str]] = {
+    label = "Errors and warnings in files"
+    layout = (_list_problems,)
+    csv_table = "problems"
+    csv_columns: ClassVar = {
         "severity": "severity",
         "check": "check",
         "where": "location",
@@ -218,9 +206,9 @@ class Checklist(Result):
         checks: the details of each, in the order in which they are done.
     """
 
-    kind: ClassVar[str] = "checklist"
-    main_table: ClassVar[str] = "checks"
-    layout: ClassVar[Layout] = (
+    kind = "checklist"
+    main_table = "checks"
+    layout = (
         View(
             "checks",
             cells=("name", "severity", "title"),
@@ -228,14 +216,9 @@ class Checklist(Result):
             prose=True,
         ),
     )
-    csv_table: ClassVar[str | None] = "checks"
-    csv_columns: ClassVar[Mapping[str, str]] = {
-        "check": "name",
-        "severity": "severity",
-        "looks at": "needs",
-        "finds": "title",
-    }
-    headline_text: ClassVar[str] = "rankgate validate looks for {checks:n problem}"
+    csv_table = "checks"
+    csv_columns: ClassVar = {"check": "name", "severity": "severity", "looks at": "needs", "finds": "title"}
+    headline_text = "rankgate validate looks for {checks:n problem}"
 
     checks: tuple[CheckDetails, ...]
 

@@ -302,11 +302,7 @@ def read_quepid_ltr(source: InputFile) -> FileContents:
     """Judgments, and the texts of queries from the comments or a header of ``# qid:1: text``."""
     rows, comments = _read_graded_lines(source, _QUEPID_LINE, "3 qid:1 # 1370 star trek")
     header = pl.DataFrame(comments.str.extract_groups(_HEADER)).unnest("line").drop_nulls("query_id")
-    return FileContents(qrels=_make_qrels(rows, source), queries=_texts_of_queries(rows, header))
-
-
-def _texts_of_queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame | None:
-    """The text of each query, first from the header; its weight if any weight is not 1."""
+    # the text of each query, first from the header; its weight if any weight is not 1
     row_texts = rows.select("query_id", pl.col("text").replace("", None))
     all_texts = pl.concat([header.select("query_id", "text"), row_texts.drop_nulls("text")])
     texts_by_query = all_texts.unique("query_id", keep="first", maintain_order=True)
@@ -315,7 +311,9 @@ def _texts_of_queries(rows: pl.DataFrame, header: pl.DataFrame) -> pl.DataFrame 
         texts_by_query = texts_by_query.join(
             weights.unique("query_id", keep="first"), on="query_id", how="left", maintain_order="left"
         )
-    return texts_by_query if len(texts_by_query) else None
+    return FileContents(
+        qrels=_make_qrels(rows, source), queries=texts_by_query if len(texts_by_query) else None
+    )
 
 
 def write_quepid_ltr(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:

@@ -130,7 +130,9 @@ class _PartReader:
         parts = list_part_files(folder)
         first_columns: tuple[str, ...] | None = None
         for part_file in parts:
-            names = self._columns(part_file)
+            # the columns whose value a file gives once for all its rows
+            table = self._form.table(part_file) if self._form.table else None
+            names = () if table is None or table.is_ragged else tuple(table.names)
             if first_columns is None:
                 first_columns = names
             elif {*names} != {*first_columns}:
@@ -142,11 +144,6 @@ class _PartReader:
                 )
                 raise InputError(problem, source=part_file.label, code="columns-differ")
             yield part_file
-
-    def _columns(self, part_file: InputFile) -> tuple[str, ...]:
-        """The columns whose value a file gives once for all its rows."""
-        table = self._form.table(part_file) if self._form.table else None
-        return () if table is None or table.is_ragged else tuple(table.names)
 
 
 def _require(content: object) -> Any:

@@ -466,15 +466,11 @@ def open_table(path: str | Path | InputFile) -> tuple[InputFile, Format | None]:
             return input_file, None
         format_ = detect_format(input_file)[0]
     if format_.table is None:
-        tables = ", ".join(table_format.name for table_format in _table_formats())
+        formats = (_load_format(module) for _, module, _ in TABLE)
+        tables = ", ".join(table_format.name for table_format in formats if table_format.table)
         problem = f"{format_.name}, where a table with named columns is needed: {tables}."
         raise InputError(problem, source=input_file.label, code="wrong-type")
     return input_file, format_
-
-
-def _table_formats() -> Iterator[Format]:
-    """The formats of tables."""
-    return (format_ for _, module, _ in TABLE if (format_ := _load_format(module)).table)
 
 
 def _prefix(name: str, value: Json) -> Any:

@@ -143,7 +143,9 @@ def read(source: InputFile) -> FileContents:
         raise InputError(problem, source=source.label, code="no-rankings")
     is_alone = len(stages) == 1
     if source.table or source.read_as == "run":
-        stage = _choose_stage(stages, source)
+        from rankgate.data.formats.tables.excel_sql_tables import choose_table
+
+        stage = choose_table(list(stages), source, "stage")
         stages = {stage: stages[stage]}
     stem = source.stem if source.path is None else Path(source.path).stem
     rankings: dict[str, list[Span]] = {}
@@ -177,13 +179,6 @@ def _read_values(source: InputFile) -> Iterator[tuple[int, Any]]:
         yield 1, json_text.read_document(source)
     else:
         yield from json_text.read_json_lines(source)
-
-
-def _choose_stage(stages: Mapping[str, Any], source: InputFile) -> str:
-    """The stage named in ``FILE:STAGE``, or the only one."""
-    from rankgate.data.formats.tables.excel_sql_tables import choose_table
-
-    return choose_table(list(stages), source, "stage")
 
 
 def _check(line_span: _LineSpan, label: str) -> None:

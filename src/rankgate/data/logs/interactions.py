@@ -123,7 +123,14 @@ def _parse_epoch_times(
         counts = np.bincount(bands, minlength=len(_BANDS))
         usual_band = int(counts.argmax())
         if counts[usual_band] < len(numbers):
-            raise _mixed_units_error(numbers, bands, usual_band, location)
+            unusual_rows = np.flatnonzero(bands != usual_band)
+            row = int(unusual_rows[0])
+            problem = (
+                f"time {numbers[row]:.0f} looks like {_NAMES[_BANDS[int(bands[row])]]}, where most are "
+                f"{_NAMES[_BANDS[usual_band]]} ({len(unusual_rows):,} of "
+                f"{count_noun(len(numbers), 'row')} differ); write all in one unit."
+            )
+            raise location.error(problem, row, "mixed-times")
         unit = _BANDS[usual_band]
     microseconds = np.round(numbers * _MICROSECONDS[unit])
     if unit not in {"order", "place"} and len(microseconds) and microseconds.max() > _LATEST_TIME:
@@ -134,19 +141,6 @@ def _parse_epoch_times(
         )
         raise location.error(problem, row, "not-a-time")
     return pl.Series("at", microseconds.astype(np.int64)), unit
-
-
-def _mixed_units_error(
-    numbers: NDArray[np.float64], bands: NDArray[np.int64], usual_band: int, location: RowLocation
-) -> InputError:
-    unusual_rows = np.flatnonzero(bands != usual_band)
-    row = int(unusual_rows[0])
-    problem = (
-        f"time {numbers[row]:.0f} looks like {_NAMES[_BANDS[int(bands[row])]]}, where most are "
-        f"{_NAMES[_BANDS[usual_band]]} ({len(unusual_rows):,} of "
-        f"{count_noun(len(numbers), 'row')} differ); write all in one unit."
-    )
-    return location.error(problem, row, "mixed-times")
 
 
 def _parse_dates(raw: pl.Series, location: RowLocation) -> pl.Series:

@@ -131,18 +131,10 @@ def read_frame(table: TableLike, label: str) -> tuple[pl.DataFrame, RowLocation]
     origin, format_ = open_table(table)
     if not is_folder(origin):
         return _read_file(origin, format_)
-    return _read_parts(origin, format_)
-
-
-def _read_parts(folder: InputFile, form: Format | None) -> tuple[pl.DataFrame, RowLocation]:
-    """Read a folder of part files that have the same columns.
-
-    Raises:
-        InputError: a file has other columns; only objects may omit null values.
-    """
-    part_rows = PartRows(folder.label)
-    input_files = list_part_files(folder)
-    tables = [_read_file(input_file, form) for input_file in input_files]
+    # part files have the same columns; only objects may omit null values
+    part_rows = PartRows(origin.label)
+    input_files = list_part_files(origin)
+    tables = [_read_file(input_file, format_) for input_file in input_files]
     for input_file, (rows, _) in zip(input_files, tables, strict=True):
         first_columns = tables[0][0].columns
         if rows.columns != first_columns and input_file.head(1) != b"{":

@@ -74,11 +74,10 @@ class Truth:
             )
         if self.grades not in {"binary", "value"}:
             raise UsageError(f"grades='{self.grades}'; choose binary or value.", code="unknown-choice")
-        if not all(math.isfinite(number) for number in self._numbers()):
+        if not all(
+            math.isfinite(number) for number in (*self.weights.values(), *self.least.values(), self.threshold)
+        ):
             raise UsageError("weights and thresholds must be finite numbers.", code="not-a-number")
-
-    def _numbers(self) -> tuple[float, ...]:
-        return (*self.weights.values(), *self.least.values(), self.threshold)
 
 
 def truth(log: Interactions, rule: Truth | None = None, name: str = "") -> Qrels:

@@ -355,20 +355,17 @@ class Padded:
         if not is_item.all():
             codes = np.where(is_item, codes, NOT_FOUND)
         if refuse:
-            self._refuse_repeated(codes, rows.start)
+            sorted_codes = np.sort(codes.astype(np.int32) if self.items.size < 1 << 31 else codes, axis=1)
+            is_repeated = (sorted_codes[:, 1:] == sorted_codes[:, :-1]) & (sorted_codes[:, 1:] != NOT_FOUND)
+            if is_repeated.any():
+                row, position = (int(indexes[0]) for indexes in np.nonzero(is_repeated))
+                item, user = (
+                    self.items.names[int(sorted_codes[row, position])],
+                    self.users.names[rows.start + row],
+                )
+                problem = f"item '{item}' appears twice in the list of '{user}'; remove one of the two."
+                raise DuplicateError(problem, source=self.name)
         return codes
-
-    def _refuse_repeated(self, codes: Codes, first_row: int) -> None:
-        sorted_codes = np.sort(codes.astype(np.int32) if self.items.size < 1 << 31 else codes, axis=1)
-        is_repeated = (sorted_codes[:, 1:] == sorted_codes[:, :-1]) & (sorted_codes[:, 1:] != NOT_FOUND)
-        if is_repeated.any():
-            row, position = (int(indexes[0]) for indexes in np.nonzero(is_repeated))
-            item, user = (
-                self.items.names[int(sorted_codes[row, position])],
-                self.users.names[first_row + row],
-            )
-            problem = f"item '{item}' appears twice in the list of '{user}'; remove one of the two."
-            raise DuplicateError(problem, source=self.name)
 
 
 MatrixInput: TypeAlias = Dense | Sparse | Padded
@@ -422,22 +419,18 @@ def make_source(table: object, name: str) -> MatrixInput:
     users = Ids.from_axis(matrix.query_ids, int(values.shape[0]), f"{name}: query_ids")
     items = Ids.from_axis(matrix.doc_ids, int(values.shape[1]), f"{name}: doc_ids")
     if hasattr(values, "tocoo"):
-        return _make_sparse(values, users, items, name)
+        rows = values.tocsr()
+        require_numbers(rows.data[:0], name)
+        if rows.nnz == values.nnz and not rows.has_canonical_format:
+            rows = rows.copy()
+            rows.sum_duplicates()  # this also sorts
+        if rows.nnz != values.nnz:
+            problem = "a place of the sparse matrix holds two numbers; add them up, or remove one."
+            raise DuplicateError(problem, source=name)
+        return Sparse(name, users, items, rows.indptr.astype(np.int64), rows.indices, rows.data)
     if isinstance(values, np.ndarray):
         require_numbers(values[:0], name)
     return Dense(name, users, items, values)
-
-
-def _make_sparse(values: Any, users: Ids, items: Ids, name: str) -> Sparse:
-    rows = values.tocsr()
-    require_numbers(rows.data[:0], name)
-    if rows.nnz == values.nnz and not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()  # this also sorts
-    if rows.nnz != values.nnz:
-        problem = "a place of the sparse matrix holds two numbers; add them up, or remove one."
-        raise DuplicateError(problem, source=name)
-    return Sparse(name, users, items, rows.indptr.astype(np.int64), rows.indices, rows.data)
 
 
 def _make_padded(table: Lists, name: str) -> Padded:

@@ -71,7 +71,10 @@ class Journal(Closing):
             if not S_ISREG(os.fstat(handle).st_mode):
                 return cls(journal_path, [], 0, is_new, handle)
             _lock(handle, path)
-            data = _read_all(handle)
+            chunks = []
+            while chunk := os.read(handle, 1 << 20):
+                chunks.append(chunk)
+            data = b"".join(chunks)
             if _parse_object(data[data.rfind(b"\n") + 1 :]):  # the line is complete, only its end is missing
                 os.write(handle, b"\n")
                 data += b"\n"
@@ -143,13 +146,6 @@ def _lock(handle: int, path: str | Path) -> None:
         raise UsageError(
             f"{path}: another program is writing to it; name another file.", code="cannot-write"
         ) from None
-
-
-def _read_all(handle: int) -> bytes:
-    chunks = []
-    while chunk := os.read(handle, 1 << 20):
-        chunks.append(chunk)
-    return b"".join(chunks)
 
 
 def _parse_rows(data: bytes, label: str) -> tuple[list[dict[str, Json]], int]:

@@ -192,21 +192,19 @@ def _read_record_pieces(source: InputFile, layout: ColumnChoice) -> Iterator[_Re
         end = end if is_regular else 0
         pending = data[end:]
         if len(pending) > (CHUNK if is_regular else _MAX_IRREGULAR_BYTES):
-            raise _unclosed_quote_error(source, line + data.count(b"\n", 0, end), regular=is_regular)
+            problem = (
+                "a quoted field of more than 16 MB; check whether its quote is closed."
+                if is_regular
+                else 'a quote in the middle of a field, in a long file; write such a field as "5"" screen".'
+            )
+            raise InputError(
+                problem, source=source.label, line=(line + data.count(b"\n", 0, end)), code="unclosed-quote"
+            )
         if end:
             yield _RecordPiece(data[:end], line)
             line += data.count(b"\n", 0, end)
     if pending:
         yield _RecordPiece(pending, line, regular=False)
-
-
-def _unclosed_quote_error(source: InputFile, line: int, *, regular: bool) -> InputError:
-    problem = (
-        "a quoted field of more than 16 MB; check whether its quote is closed."
-        if regular
-        else 'a quote in the middle of a field, in a long file; write such a field as "5"" screen".'
-    )
-    return InputError(problem, source=source.label, line=line, code="unclosed-quote")
 
 
 def _find_record_end(data: bytes) -> int:

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
 from rankgate.core.errors import UsageError, require
@@ -68,9 +68,9 @@ class PostgreSql(Engine):
             percent sign is written %%. A list is an array, as in %(vector)s::vector; an object is jsonb.
     """
 
-    engine_kind: ClassVar[str] = "postgresql"
-    title: ClassVar[str] = "PostgreSQL: full text, trigrams, pgvector"
-    source: ClassVar[str] = "https://www.postgresql.org/docs/current/textsearch.html"
+    engine_kind = "postgresql"
+    title = "PostgreSQL: full text, trigrams, pgvector"
+    source = "https://www.postgresql.org/docs/current/textsearch.html"
 
     dsn: str
     sql: str
@@ -139,7 +139,17 @@ class _Session(Connection):
             names = [column.name for column in cursor.description or ()]
             rows = cursor.fetchmany(self._engine.depth)
         except psycopg.Error as error:
-            return self._failure(error)
+            code = error.sqlstate or ""
+            if code == _CANCELLED:
+                return Failure("again", f"no answer within {self._engine.timeout:g} seconds")
+            message = str(error)
+            if not code or code.startswith(_BUSY):
+                self.close()
+                denied = "authentication failed" in message or "does not exist" in message
+                return Failure("fatal" if denied else "again", f"PostgreSQL: {message}")
+            return Failure(
+                "fatal" if code.startswith(_DENIED_CLASSES) else "refused", f"PostgreSQL: {message}"
+            )
         except (KeyError, TypeError) as error:
             return Failure("fatal", f"the statement needs a parameter: {error}")
         field_names = names[2:]
@@ -155,9 +165,12 @@ class _Session(Connection):
             return Facts()
         tables = self._tables()
         changes = self._first_row(_CHANGES, [tables])
+        # the row count of the table, if the statement reads one table and the count is in time
+        name = self._first_row("SELECT %s::oid::regclass::text", tables) if len(tables) == 1 else None
+        row = self._first_row(f"SELECT count(*) FROM {name[0]}", []) if name else None  # noqa: S608 - quoted by the server
         return Facts(
             f"postgresql {version[0]}",
-            self._documents(tables),
+            int(row[0]) if row else None,
             sha256(repr(schema).encode()).hexdigest()[:12],
             f"change {changes[0]}" if tables and changes and changes[0] is not None else "",
         )
@@ -191,12 +204,6 @@ class _Session(Connection):
         rows = (self._first_row("SELECT to_regclass(%s)::oid", [name]) for name in names)
         return [row[0] for row in rows if row and row[0] is not None]
 
-    def _documents(self, tables: list[int]) -> int | None:
-        """The row count of the table, if the statement reads one table and the count is in time."""
-        name = self._first_row("SELECT %s::oid::regclass::text", tables) if len(tables) == 1 else None
-        row = self._first_row(f"SELECT count(*) FROM {name[0]}", []) if name else None  # noqa: S608 - quoted by the server
-        return int(row[0]) if row else None
-
     def execute(self, statement: str) -> None:
         import psycopg
 
@@ -223,17 +230,6 @@ class _Session(Connection):
                 options=f"-c statement_timeout={milliseconds} -c default_transaction_read_only=on",
             )
         return self._open
-
-    def _failure(self, error: Any) -> Failure:
-        code = error.sqlstate or ""
-        if code == _CANCELLED:
-            return Failure("again", f"no answer within {self._engine.timeout:g} seconds")
-        message = str(error)
-        if not code or code.startswith(_BUSY):
-            self.close()
-            denied = "authentication failed" in message or "does not exist" in message
-            return Failure("fatal" if denied else "again", f"PostgreSQL: {message}")
-        return Failure("fatal" if code.startswith(_DENIED_CLASSES) else "refused", f"PostgreSQL: {message}")
 
 
 def _adapt(value: Any) -> Any:
@@ -271,9 +267,9 @@ class Sqlite(Engine):
             use :query, :depth and the parameters; lists and objects are JSON text.
     """
 
-    engine_kind: ClassVar[str] = "sqlite"
-    title: ClassVar[str] = "SQLite's full-text search, FTS5"
-    source: ClassVar[str] = "https://www.sqlite.org/fts5.html"
+    engine_kind = "sqlite"
+    title = "SQLite's full-text search, FTS5"
+    source = "https://www.sqlite.org/fts5.html"
 
     database: str = field(metadata={"path": True})
     table: str | None = None

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 from urllib.parse import quote
 
 from rankgate.core.declare import Range
@@ -58,8 +58,8 @@ class Http(Engine):
         ca: A file of certificates to trust instead of the system's.
     """
 
-    engine_kind: ClassVar[str] = "http"
-    title: ClassVar[str] = "any search API over HTTP that answers in JSON"
+    engine_kind = "http"
+    title = "any search API over HTTP that answers in JSON"
 
     url: str
     method: Literal["GET", "POST"] = "GET"
@@ -229,10 +229,10 @@ class OpenSearch(Engine):
         ca: A file of certificates to trust instead of the system's.
     """
 
-    engine_kind: ClassVar[str] = "opensearch"
-    aliases: ClassVar[tuple[str, ...]] = ("elasticsearch",)
-    title: ClassVar[str] = "OpenSearch and Elasticsearch"
-    source: ClassVar[str] = "https://docs.opensearch.org/latest/api-reference/search-apis/search/"
+    engine_kind = "opensearch"
+    aliases = ("elasticsearch",)
+    title = "OpenSearch and Elasticsearch"
+    source = "https://docs.opensearch.org/latest/api-reference/search-apis/search/"
 
     url: str
     index: str
@@ -290,12 +290,9 @@ class OpenSearch(Engine):
             return "_search/template", {"id": self.template, "params": template_params}
         body = {"query": {"multi_match": {"query": "{{query}}", "fields": self.search}}}
         body = fill(self.body or body, values, variables)
-        defaults = {"size": self.depth, "_source": sorted({*self._sources()})}
+        needed_fields = {*map(str, self.fields.values()), *([self.id] if self.id else [])}
+        defaults = {"size": self.depth, "_source": sorted(needed_fields)}
         return "_search", {**defaults, **body}
-
-    def _sources(self) -> list[str]:
-        """The stored fields that the answer needs."""
-        return [*map(str, self.fields.values()), *([self.id] if self.id else [])]
 
     def _login(self, secrets: Secrets) -> str:
         if self.user and self.password:
@@ -330,22 +327,25 @@ class _Cluster(Connection):
         return with_partial(self._shape.read(value, engine.depth), partial)
 
     def facts(self) -> Facts:
-        version = self._get("/", "version", "number")
-        name = self._get("/", "version", "distribution") or "elasticsearch"
+        root = request_json(self._transport, "GET", "/", {})
+        version = root.get("version") if isinstance(root, dict) else None
+        version, number = (version, version.get("number")) if isinstance(version, dict) else ({}, None)
+        name = version.get("distribution") or "elasticsearch"
         count = request_json(self._transport, "GET", f"{self._path}/_count", {})
         documents, shards = (
             MISSING if isinstance(count, Failure) else value_at_path(count, (name,))
             for name in ("count", "_shards")
         )
         settings = request_json(self._transport, "GET", self._path, {})
-        settings_hash = "" if isinstance(settings, Failure) else _hash(settings)
+        settings_text = json.dumps(settings, sort_keys=True) if not isinstance(settings, Failure) else ""
+        settings_hash = settings_text and sha256(settings_text.encode()).hexdigest()[:12]
         stats = request_json(self._transport, "GET", f"{self._path}/_stats/refresh", {"level": "shards"})
         if isinstance(stats, Failure):
             stats = {}
         refreshes = value_at_path(stats, ("_all", "total", "refresh", "total"))
         writes = _write_count(value_at_path(stats, ("indices",)))
         return Facts(
-            f"{name} {version}" if version else "",
+            f"{name} {number}" if number else "",
             documents if isinstance(documents, int) else None,
             settings_hash,
             "" if writes is None else f"sequence {writes}",
@@ -368,14 +368,6 @@ class _Cluster(Connection):
         displayed = [str(field) for field in engine.fields.values()]
         names = dict.fromkeys([*searched, *displayed, *([engine.id] if engine.id else [])])
         return [name for name in names if name not in known_fields and not set("*{") & set(name)]
-
-    def _get(self, path: str, *steps: str) -> Json:
-        value = request_json(self._transport, "GET", path, {})
-        if isinstance(value, Failure):
-            return None
-        for step in steps:
-            value = value.get(step) if isinstance(value, dict) else None
-        return value
 
 
 def _field_names(properties: Json | Missing, prefix: str = "") -> Iterator[str]:
@@ -408,8 +400,3 @@ def _shard_state(shards: Json | Missing) -> str:
         return ""
     total, successful = shards["total"], shards.get("successful")
     return "complete" if successful == total else f"{successful} of {total} shards"
-
-
-def _hash(settings: Json) -> str:
-    """The hash of mappings and settings."""
-    return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]

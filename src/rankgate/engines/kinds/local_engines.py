@@ -14,7 +14,7 @@ from hashlib import sha256
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from rankgate.core.errors import UsageError, require
 from rankgate.core.frozen import dataclass
@@ -38,8 +38,8 @@ class Command(Engine):
         folder: The working folder of the program.
     """
 
-    engine_kind: ClassVar[str] = "command"
-    title: ClassVar[str] = "any program that reads queries from standard input"
+    engine_kind = "command"
+    title = "any program that reads queries from standard input"
 
     command: list[Any]
     folder: str | None = field(default=".", metadata={"path": True})
@@ -87,7 +87,13 @@ class Process(Connection):
             depth: the number of documents that count; all by default.
         """
         try:
-            process = self._running(self._engine.parameters)
+            if self._process is None or self._process.poll() is not None:
+                command = [str(word) for word in fill(self._engine.command, self._engine.parameters)]
+                self._rest = b""
+                self._process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self._engine.folder
+                )
+            process = self._process
             assert process.stdin is not None
             process.stdin.write(json.dumps(request, ensure_ascii=False).encode() + b"\n")
             process.stdin.flush()
@@ -107,15 +113,6 @@ class Process(Connection):
         if isinstance(value, dict) and isinstance(value.get("error"), str):
             return Failure("refused", value["error"])
         return self._shape.read(value, depth)
-
-    def _running(self, parameters: Mapping[str, Any]) -> subprocess.Popen[bytes]:
-        if self._process is None or self._process.poll() is not None:
-            command = [str(word) for word in fill(self._engine.command, parameters)]
-            self._rest = b""
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self._engine.folder
-            )
-        return self._process
 
     def _line(self, process: subprocess.Popen[bytes]) -> bytes | Failure:
         """The next line of the program's output; a `Failure` after the time limit."""
@@ -163,8 +160,8 @@ class Python(Engine):
         folder: The folder to search first for the module.
     """
 
-    engine_kind: ClassVar[str] = "python"
-    title: ClassVar[str] = "any function of Python"
+    engine_kind = "python"
+    title = "any function of Python"
 
     function: str
     folder: str | None = field(default=".", metadata={"path": True})
@@ -246,9 +243,9 @@ class Tantivy(Engine):
         every: True if every word must match.
     """
 
-    engine_kind: ClassVar[str] = "tantivy"
-    title: ClassVar[str] = "Tantivy, a search engine as a library"
-    source: ClassVar[str] = "https://github.com/quickwit-oss/tantivy-py"
+    engine_kind = "tantivy"
+    title = "Tantivy, a search engine as a library"
+    source = "https://github.com/quickwit-oss/tantivy-py"
 
     index: str = field(metadata={"path": True})
     id: str

@@ -353,11 +353,7 @@ def request_json(
 def _flatten_params(params: JsonObject) -> list[tuple[str, str]]:
     """The parameters of a URL; a list repeats its parameter."""
     return [
-        (name, _param_text(single_value))
+        (name, str(single_value).lower() if isinstance(single_value, bool) else value_text(single_value))
         for name, value in params.items()
         for single_value in (value if isinstance(value, list) else [value])
     ]
-
-
-def _param_text(value: Json) -> str:
-    return str(value).lower() if isinstance(value, bool) else value_text(value)

@@ -20,7 +20,6 @@ from rankgate.store.blobs import stored_runs
 from rankgate.store.material import project_engines, queries_documents
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
     from rankgate.engines.snapshots.snapshot import Snapshot
     from rankgate.store.stored_project import StoredProject
 
@@ -102,14 +101,13 @@ def _read_documents(path: Path) -> pl.DataFrame | None:
     if not path.exists():
         return None
     with path.open("rb") as file:
-        rows = [_text_row(json.loads(line)) for line in file]
+        rows = [
+            {
+                name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+                for name, value in json.loads(line).items()
+                if value is not None
+            }
+            for line in file
+        ]
     names = list(dict.fromkeys(name for row in rows for name in row))
     return pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String)) if rows else None
-
-
-def _text_row(row: JsonObject) -> dict[str, str]:
-    return {
-        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in row.items()
-        if value is not None
-    }

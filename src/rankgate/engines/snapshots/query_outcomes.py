@@ -106,7 +106,16 @@ class Outcomes:
         if not rows:
             journal.add({"head": dict(head)})
         elif (stored_head := rows[0].get("head")) != dict(head):
-            raise UsageError(_other_snapshot_problem(journal.path, stored_head, head), code="other-snapshot")
+            stored_values = stored_head if isinstance(stored_head, dict) else {}
+            different = [
+                name for name in {**head, **stored_values} if stored_values.get(name) != head.get(name)
+            ]
+            problem = (
+                f"{journal.path}: a snapshot is under way with other "
+                f"{', '.join(different).replace('_', ' ')}; finish it, name another output, or use force to "
+                "start again."
+            )
+            raise UsageError(problem, code="other-snapshot")
         for row in rows[1:]:
             if "facts" in row:
                 self.facts.append(Facts(**row["facts"]))
@@ -199,10 +208,15 @@ class Outcomes:
 
     def stored(self, queries: Sequence[Query]) -> Iterator[Outcome]:
         """The last outcome of each query, in the order of the queries; ``not_run`` if missing."""
-        places = _line_offsets(self.path)
+        last_lines, position = {}, 0
         with self.path.open("rb") as file:
+            for line in file:
+                row = json.loads(line)
+                if "query_id" in row:
+                    last_lines[row["query_id"]] = position
+                position += len(line)
             for query in queries:
-                offset = places.get(query.query_id)
+                offset = last_lines.get(query.query_id)
                 if offset is None:
                     yield Outcome(query.query_id, "not_run")
                     continue
@@ -251,26 +265,3 @@ def _failed_at_the_end(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             if not row.get("down"):
                 return
             yield row["query_id"]
-
-
-def _line_offsets(path: Path) -> dict[str, int]:
-    """The offset of the last line of each query."""
-    places, offset = {}, 0
-    with path.open("rb") as file:
-        for line in file:
-            row = json.loads(line)
-            if "query_id" in row:
-                places[row["query_id"]] = offset
-            offset += len(line)
-    return places
-
-
-def _other_snapshot_problem(path: Path, stored_head: object, own_head: JsonObject) -> str:
-    stored_values = stored_head if isinstance(stored_head, dict) else {}
-    different = [
-        name for name in {**own_head, **stored_values} if stored_values.get(name) != own_head.get(name)
-    ]
-    return (
-        f"{path}: a snapshot is under way with other {', '.join(different).replace('_', ' ')}; finish it, "
-        "name another output, or use force to start again."
-    )

@@ -196,7 +196,9 @@ class QuerySender:
         """
         with ExitStack() as stack:
             self._warm_up(groups[: self.pace.warm_up], stack)
-            arrivals = self._arrivals()
+            # the time at which each group arrives; None where groups wait for connections
+            rate, start = self.pace.arrival_rate, time.perf_counter()
+            arrivals = repeat(None) if rate is None else (start + number / rate for number in count())
             remaining_groups = zip(groups, arrivals, strict=False)
             threads = self.pace.concurrency + self.pace.concurrency // 2 + 1
             self.workers.run(lambda: self._through(remaining_groups, stack), min(threads, len(groups)))
@@ -216,11 +218,6 @@ class QuerySender:
                 self.answered[number] = True
         self._slots.put(connections)
         self._connected = 1
-
-    def _arrivals(self) -> Iterator[float | None]:
-        """The time at which each group arrives; None where groups wait for connections."""
-        rate, start = self.pace.arrival_rate, time.perf_counter()
-        return repeat(None) if rate is None else (start + number / rate for number in count())
 
     def _through(
         self, remaining_groups: Iterator[tuple[Sequence[Task], float | None]], stack: ExitStack

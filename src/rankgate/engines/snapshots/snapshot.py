@@ -16,7 +16,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
-from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, View, fill
+from rankgate.core.present.layout import NOTICES, FactTable, Sentence, View, fill
 from rankgate.core.present.number_formats import UNDEFINED
 from rankgate.data import Run
 from rankgate.data.query_latencies import (
@@ -227,14 +227,12 @@ class Snapshot(Result):
         run: the run; None in a result that was read from JSON.
     """
 
-    kind: ClassVar[str] = "snapshot"
+    kind = "snapshot"
     DERIVED: ClassVar[tuple[str, ...]] = ("cautions",)
-    label: ClassVar[str] = "Snapshot of an engine"
-    order: ClassVar[int] = 29
-    headline_text: ClassVar[str] = (
-        "Snapshot of {engine}: {queries:n query}, {state_text}; {lists.documents:n document}"
-    )
-    layout: ClassVar[Layout] = (
+    label = "Snapshot of an engine"
+    order = 29
+    headline_text = "Snapshot of {engine}: {queries:n query}, {state_text}; {lists.documents:n document}"
+    layout = (
         View("pace", "latency", ("p50", "p90", "p95", "p99", "p100", "seconds", "rate"), _PACE, keys=0),
         FactTable(
             "engine",
@@ -258,8 +256,8 @@ class Snapshot(Result):
         NOTICES,
         Sentence("Written to {output}.", "output"),
     )
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"queries": SNAPSHOT_QUERIES}
-    notice_texts: ClassVar[NoticeTexts] = (
+    SCHEMAS: ClassVar = {"queries": SNAPSHOT_QUERIES}
+    notice_texts = (
         NoticeText(
             "unfinished-snapshot",
             "unfinished: {states[not_run]:,} of {queries:n query} {states[not_run]:v was/were} not asked "
@@ -447,14 +445,12 @@ class EngineComparison(Result):
         seed: of the order and the resampling.
     """
 
-    kind: ClassVar[str] = "engine_comparison"
-    label: ClassVar[str] = "Comparison of two engines"
-    order: ClassVar[int] = 30
-    main_table: ClassVar[str] = "queries"
-    headline_text: ClassVar[str] = (
-        "{names[1]} against {names[0]}, queried in turn: {queries:n query}{median_text}"
-    )
-    layout: ClassVar[Layout] = (
+    kind = "engine_comparison"
+    label = "Comparison of two engines"
+    order = 30
+    main_table = "queries"
+    headline_text = "{names[1]} against {names[0]}, queried in turn: {queries:n query}{median_text}"
+    layout = (
         View(
             "latency",
             "latency in ms",
@@ -477,8 +473,8 @@ class EngineComparison(Result):
         NOTICES,
         Sentence("Written to {outputs}.", "outputs"),
     )
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"latency": LATENCY, "queries": COMPARED_QUERIES}
-    notice_texts: ClassVar[NoticeTexts] = (
+    SCHEMAS: ClassVar = {"latency": LATENCY, "queries": COMPARED_QUERIES}
+    notice_texts = (
         "engine_notices",
         NoticeText(
             "unpaired-queries",

@@ -12,7 +12,7 @@ from contextlib import ExitStack, closing
 from dataclasses import fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
@@ -201,8 +201,8 @@ class FunctionEngine(Engine):
         function: the function.
     """
 
-    engine_kind: ClassVar[str] = Python.engine_kind
-    title: ClassVar[str] = Python.title
+    engine_kind = Python.engine_kind
+    title = Python.title
 
     function: Callable[..., Any]
 

@@ -12,12 +12,11 @@ import polars as pl
 from rankgate.core.declare import Range
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Rows
 from rankgate.core.present.codec import InputHash
-from rankgate.core.present.columns import Columns
 from rankgate.core.present.document_model import SIGNS, Entries, Entry
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, ShownChart, View
 from rankgate.core.present.number_formats import format_grade
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
@@ -121,11 +120,11 @@ class JudgeAdmission(Result):
         components: the columns of `COMPONENTS`.
     """
 
-    kind: ClassVar[str] = "admission"
+    kind = "admission"
     DERIVED: ClassVar[tuple[str, ...]] = ("verdict",)
-    main_table: ClassVar[str] = "bias.confusion"
-    label: ClassVar[str] = "Does the judge agree with people?"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    main_table = "bias.confusion"
+    label = "Does the judge agree with people?"
+    charts: ClassVar = {
         "admission": ChartView(
             "Grades of {people.name:short} for each grade of {judge.name:short}",
             "Each bar: the pairs to which the judge gave one grade, by the grade that people gave. Right of "
@@ -153,14 +152,14 @@ class JudgeAdmission(Result):
         )
     }
 
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    SCHEMAS: ClassVar = {
         "systems": SYSTEMS,
         "attacks": ATTACKS,
         "families": FAMILIES,
         "components": COMPONENTS,
     }
-    headline_text: ClassVar[str] = "{decision}: {judge.name} compared with {people.name}"
-    layout: ClassVar[Layout] = (
+    headline_text = "{decision}: {judge.name} compared with {people.name}"
+    layout = (
         _requirements,
         NOTICES,
         ShownChart("admission"),
@@ -216,11 +215,9 @@ class JudgeAdmission(Result):
             "Intervals leave out one query at a time, as grades of one query resemble each other."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
-        NoticeText("stray-grade", "{row}", source="cautions", subject="{judge[0]}"),
-    )
-    csv_table: ClassVar[str | None] = "demands"
-    csv_columns: ClassVar[Mapping[str, str]] = {
+    notice_texts = (NoticeText("stray-grade", "{row}", source="cautions", subject="{judge[0]}"),)
+    csv_table = "demands"
+    csv_columns: ClassVar = {
         "requirement": "name",
         "status": "status",
         "value": "value",

@@ -20,7 +20,7 @@ from rankgate.core.present.codec import InputHash
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import Layout, Sentence, Texts, View
+from rankgate.core.present.layout import Sentence, View
 from rankgate.core.present.number_formats import finite_or_none
 from rankgate.data import read_qrels
 from rankgate.data.qrels import MOST_GRADES, on_scale, parse_scale, possible_grades
@@ -182,15 +182,11 @@ class AdmissionPlan(Result):
         reached_high: the half-width that it stays below in 95 % of cases; None without a pilot.
     """
 
-    kind: ClassVar[str] = "admission_plan"
-    main_table: ClassVar[str] = "strata"
-    label: ClassVar[str] = "Which human judgments are needed to admit the judge?"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "figures": PLAN_FIGURES,
-        "strata": STRATA,
-        "sample": PLAN_SAMPLE,
-    }
-    headline_text: ClassVar[Texts] = (
+    kind = "admission_plan"
+    main_table = "strata"
+    label = "Which human judgments are needed to admit the judge?"
+    SCHEMAS: ClassVar = {"figures": PLAN_FIGURES, "strata": STRATA, "sample": PLAN_SAMPLE}
+    headline_text = (
         "{judge.name}: ",
         Sentence("{sample:n pair} for people to judge; {figure_label} will then be", "sample"),
         Sentence("nothing more to judge; {figure_label} is", "is_complete"),
@@ -201,7 +197,7 @@ class AdmissionPlan(Result):
         Sentence("; cost {cost:,.2f}", "cost"),
         Sentence("; {hours:,.1f} hours", "hours"),
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         View(
             "strata",
             "the judge's grades",

@@ -285,7 +285,19 @@ def bias_of(pairs: pl.DataFrame) -> Bias:
     )
     if len(by_query) < FEWEST_CLUSTERS:
         low = high = None
-    return Bias(mean, low, high, _grades(pairs.with_columns(gap.alias("gap"))), _confusion(pairs))
+    rows = [
+        (
+            people,
+            grade,
+            grade_pairs.filter(pl.col(JUDGE) == grade).height,
+            float((grade_pairs[JUDGE] == grade).mean() or 0.0),
+            *share_over_queries(grade_pairs, pl.col(JUDGE) == grade),
+        )
+        for (people,), grade_pairs in pairs.group_by(PEOPLE)
+        for grade in grade_pairs[JUDGE].unique().to_list()
+    ]
+    table = pl.DataFrame(rows, schema=Bias.SCHEMAS["confusion"], orient="row")
+    return Bias(mean, low, high, _grades(pairs.with_columns(gap.alias("gap"))), table.sort(PEOPLE, JUDGE))
 
 
 def _grades(pairs: pl.DataFrame) -> pl.DataFrame:
@@ -302,22 +314,6 @@ def _grades(pairs: pl.DataFrame) -> pl.DataFrame:
     schema = {name: BIAS_BY_GRADE[name] for name in ("grade", "low", "high")}
     joined = grades.join(pl.DataFrame(intervals, schema=schema, orient="row"), on="grade")
     return joined.sort("grade")
-
-
-def _confusion(pairs: pl.DataFrame) -> pl.DataFrame:
-    rows = [
-        (
-            people,
-            grade,
-            grade_pairs.filter(pl.col(JUDGE) == grade).height,
-            float((grade_pairs[JUDGE] == grade).mean() or 0.0),
-            *share_over_queries(grade_pairs, pl.col(JUDGE) == grade),
-        )
-        for (people,), grade_pairs in pairs.group_by(PEOPLE)
-        for grade in grade_pairs[JUDGE].unique().to_list()
-    ]
-    table = pl.DataFrame(rows, schema=Bias.SCHEMAS["confusion"], orient="row")
-    return table.sort(PEOPLE, JUDGE)
 
 
 def share_over_queries(pairs: pl.DataFrame, value: pl.Expr) -> tuple[float | None, float | None]:

@@ -10,10 +10,10 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_style import SIGNED
 from rankgate.core.present.charts.chart_views import Axis, ChartView, HeatMap, Mark, Panel, interval
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, ShownChart, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.column_map import map_columns
 from rankgate.data.qrels import parse_scale
@@ -111,12 +111,12 @@ class RaterAgreement(Result):
         effect: the effect of raters on a comparison; None without runs.
     """
 
-    kind: ClassVar[str] = "agreement"
+    kind = "agreement"
     KEYS: ClassVar[Mapping[str, str]] = {"found": ""}
-    csv_table: ClassVar = "coefficient_table"
-    main_table: ClassVar[str] = "found.raters"
-    label: ClassVar[str] = "Agreement of raters"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    csv_table = "coefficient_table"
+    main_table = "found.raters"
+    label = "Agreement of raters"
+    charts: ClassVar = {
         "agreement": ChartView(
             "Agreement of {drawn[row]:n rater} in {found.name:short}",
             "Cohen's kappa of each pair of raters on the documents that both graded: 1 is perfect agreement, "
@@ -160,7 +160,7 @@ class RaterAgreement(Result):
             empty="no coefficient has a value.",
         ),
     }
-    headline_text: ClassVar[Texts] = (
+    headline_text = (
         "agreement in {found.name}: {found.counts[ratings]:n grade} by {found.counts[raters]:n rater} of ",
         "{found.counts[pairs]:n pair}; {found.counts[overlap]:n pair has/pairs have} two grades or more, ",
         "{found.counts[ties]:,} of them without a majority",
@@ -168,8 +168,8 @@ class RaterAgreement(Result):
         Sentence("; {found.counts[corrected]:,} were corrected", "found.counts[corrected]"),
         Sentence("; {found.counts[outside]:,} are outside the scale", "found.counts[outside]"),
     )
-    lead: ClassVar[Texts] = ("{summary}",)
-    layout: ClassVar[Layout] = (
+    lead = ("{summary}",)
+    layout = (
         NOTICES,
         ShownChart("coefficients"),
         ShownChart("agreement", "found.pairs"),
@@ -235,7 +235,7 @@ class RaterAgreement(Result):
             "resemble each other. They are not over raters and do not apply to other raters."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         "effect.notices",
         NoticeText("{row.kind}", "{row.what}", source="alarms", subject="{row.who}"),
     )

@@ -257,7 +257,13 @@ def query_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
     """A row for each query that has a pair with two grades, least agreement first."""
     grade, count = pl.col("grade"), pl.len().over("pair").cast(pl.Float64)
     # the mean difference of two of m ratings of a pair: Σ(2i − m − 1)g₍ᵢ₎ over m(m − 1)/2
-    weighted = (2 * pl.lit(_positions(shared_ratings)) - count - 1) * grade
+    # the position, from 1, of each grade among the sorted grades of its pair
+    pairs = shared_ratings["pair"].to_numpy()
+    order = np.lexsort((shared_ratings["grade"].to_numpy(), pairs))
+    begins = np.searchsorted(pairs[order], pairs[order])
+    positions = np.empty(len(pairs))
+    positions[order] = np.arange(1, len(pairs) + 1) - begins
+    weighted = (2 * pl.lit(pl.Series(positions)) - count - 1) * grade
     return (
         shared_ratings.with_columns(weighted=weighted)
         .with_columns(
@@ -273,16 +279,6 @@ def query_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:
         )
         .sort("agreement", "query_id")
     )
-
-
-def _positions(ratings: pl.DataFrame) -> pl.Series:
-    """The position, from 1, of each grade among the sorted grades of its pair."""
-    pairs = ratings["pair"].to_numpy()
-    order = np.lexsort((ratings["grade"].to_numpy(), pairs))
-    begins = np.searchsorted(pairs[order], pairs[order])
-    positions = np.empty(len(pairs))
-    positions[order] = np.arange(1, len(pairs) + 1) - begins
-    return pl.Series(positions)
 
 
 def period_table(shared_ratings: pl.DataFrame) -> pl.DataFrame:

@@ -165,7 +165,9 @@ def rater_checks(pairs: RatedPairs, level: float | None = None) -> tuple[RaterCh
     if not is_shared.any():
         return ()
     counts, queries_of_pairs = sheet.counts[is_shared], pairs.queries[is_shared]
-    clusters = _cluster_of_pair(queries_of_pairs)
+    # the query of each pair; if there is one query, each pair is its own cluster
+    _, code = np.unique(queries_of_pairs, return_inverse=True)
+    clusters = code if code.size and code.max() > 0 else np.arange(code.size)
     pair_weight = 1 / (raters_per_pair[is_shared] - 1)
     interval_level = level or 1 - FALSE_ALARMS / max(len(pairs.raters), 1)
     size, cluster_count = counts.shape[1], int(clusters.max()) + 1
@@ -214,11 +216,10 @@ def _kappas(
     others_kappa, others_kappa_without = _leave_one_out(others_table, grades)
     gap_bound = float("nan")
     if np.isfinite(others_kappa) and others_kappa > 0:
-        gap_interval = jackknife(
-            kappa - others_kappa / 2,
-            _kappa_by_query(kappa_without, has_rater, kappa) - others_kappa_without / 2,
-            level,
-        )
+        # kappa without each query; a query without a pair of the rater leaves it unchanged
+        kappa_by_query = np.full(has_rater.size, kappa)
+        kappa_by_query[has_rater] = kappa_without
+        gap_interval = jackknife(kappa - others_kappa / 2, kappa_by_query - others_kappa_without / 2, level)
         gap_bound = gap_interval.high
     return jackknife(kappa, kappa_without, level), others_kappa, gap_bound
 
@@ -258,13 +259,6 @@ def _reversal_chance(
 _PERMUTATIONS, _CELLS = 999, 1 << 20
 
 
-def _kappa_by_query(kappa_without: Floats, has_rater: NDArray[np.bool_], value: float) -> Floats:
-    """Kappa without each query; a query without a pair of the rater leaves it unchanged."""
-    kappa_by_query = np.full(has_rater.size, value)
-    kappa_by_query[has_rater] = kappa_without
-    return kappa_by_query
-
-
 def _leave_one_out(tables: Floats, grades: Floats) -> tuple[float, Floats]:
     """Kappa of the sum of tables, and without each of them."""
     total = tables.sum(axis=0)
@@ -272,9 +266,3 @@ def _leave_one_out(tables: Floats, grades: Floats) -> tuple[float, Floats]:
         float(cohen_values(total[None], grades, "linear")[0]),
         cohen_values(total - tables, grades, "linear"),
     )
-
-
-def _cluster_of_pair(queries: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The query of each pair; if there is one query, each pair is its own cluster."""
-    _, code = np.unique(queries, return_inverse=True)
-    return code if code.size and code.max() > 0 else np.arange(code.size)

@@ -72,16 +72,12 @@ def attack_document(
     field_name = max(document, key=lambda name: len(document[name]))
     text = document[field_name]
     if attack == "sentences":
-        changed_text = _shuffle_sentences(text)
+        parts = _SENTENCE.split(text)
+        Random(sha256(text.encode()).digest()).shuffle(parts)  # noqa: S311 - no secret
+        changed_text = " ".join(parts)
     else:
         changed_text = _TEMPLATES[attack].format(text=text, query=query, highest=highest)
     return {**document, field_name: changed_text}
-
-
-def _shuffle_sentences(text: str) -> str:
-    parts = _SENTENCE.split(text)
-    Random(sha256(text.encode()).digest()).shuffle(parts)  # noqa: S311 - no secret
-    return " ".join(parts)
 
 
 _MILLION = 1_000_000

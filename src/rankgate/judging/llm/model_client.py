@@ -254,7 +254,12 @@ class Client:
                 wait=reply.wait,
                 billed=billed,
             )
-        return self._read(reply.data)
+        try:
+            value = json.loads(reply.data, object_pairs_hook=all_values)
+            answer = self._wire.parse_answer(value)
+        except (*_SHAPE_ERRORS, RecursionError):
+            return Reply("again", problem="the answer is not JSON of this protocol", billed=True)
+        return Reply("answer", answer)
 
     def storable(self, text: str) -> str:
         """A text of the endpoint as files and databases can keep it: valid, and without the key.
@@ -263,11 +268,3 @@ class Client:
         """
         text = text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
         return self._secrets.scrubbed(text)
-
-    def _read(self, data: bytes) -> Reply:
-        try:
-            value = json.loads(data, object_pairs_hook=all_values)
-            answer = self._wire.parse_answer(value)
-        except (*_SHAPE_ERRORS, RecursionError):
-            return Reply("again", problem="the answer is not JSON of this protocol", billed=True)
-        return Reply("answer", answer)

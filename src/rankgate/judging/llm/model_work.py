@@ -188,18 +188,15 @@ class Work:
                 return
             outcome = self._ask_model(ask)
             if outcome is not None:
-                self._saved_outcome(ask, outcome)
-
-    def _saved_outcome(self, ask: JudgeRequest, outcome: PairOutcome) -> None:
-        with self._lock:
-            self.log.keep(ask, outcome)
-            self.outcomes.append(outcome)
-            step(f"{ask.task.query_id} {ask.task.doc_id}")
-            self._failed = 0 if outcome.answered else self._failed + 1
-            if self._failed >= _MAX_FAILURES and not self.problem:
-                reason = outcome.answer.reason or ""
-                self.problem = f"{count_noun(self._failed, 'pair')} in a row got {reason}"
-                self.workers.stop.set()
+                with self._lock:
+                    self.log.keep(ask, outcome)
+                    self.outcomes.append(outcome)
+                    step(f"{ask.task.query_id} {ask.task.doc_id}")
+                    self._failed = 0 if outcome.answered else self._failed + 1
+                    if self._failed >= _MAX_FAILURES and not self.problem:
+                        reason = outcome.answer.reason or ""
+                        self.problem = f"{count_noun(self._failed, 'pair')} in a row got {reason}"
+                        self.workers.stop.set()
 
     def _ask_model(self, ask: JudgeRequest) -> PairOutcome | None:
         """Request the outcome of a pair; None if the work ended before an answer or a cost."""

@@ -10,14 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.codec import InputHash
-from rankgate.core.present.layout import FactList, Layout, Sentence, Texts
+from rankgate.core.present.layout import FactList, Sentence
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import parse_scale
 from rankgate.data.streams.journal import Closing
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from rankgate.judging.llm.judge import Judge
     from rankgate.judging.llm.model_work import Row
-    from rankgate.judging.rating_tasks import PoolLike, Task
+    from rankgate.judging.rating_tasks import PoolLike
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class ModelRatings(Result):
         stopped: the reason why pairs are left; empty if there are none.
     """
 
-    kind: ClassVar[str] = "model_ratings"
-    label: ClassVar[str] = "Ratings of a language model"
-    headline_text: ClassVar[Texts] = (
+    kind = "model_ratings"
+    label = "Ratings of a language model"
+    headline_text = (
         "{rater} graded {graded:,} of {pairs:n pair}",
         Sentence(", {known:,} of them known before", "known"),
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         FactList(
             (
                 ("no grade", "{missing}"),
@@ -153,7 +153,11 @@ class LLMRating(Closing):
         self._judge, self._rater = judge, rater.strip() or judge.name
         self._template = template_of(judge.template, tuple(self._scale))
         batch_tasks = read_tasks(select_batch(pool_table(pool), batch), queries, documents)
-        _refuse_empty_queries(batch_tasks, queries)
+        for task in batch_tasks:
+            if not task.query:
+                label = str(queries) if isinstance(queries, str | Path) else "queries"
+                problem = f"query '{task.query_id}' is in the pool and has no text here; add it."
+                raise InputError(problem, source=label, code="missing-text")
         asks = [judge.ask(task, self._template, self._scale) for task in batch_tasks]
         self._asks = list({ask.task.pair: ask for ask in asks}.values())
         self._client = Client(
@@ -197,19 +201,6 @@ class LLMRating(Closing):
                 f"{'is' if answered == 1 else 'are'} answered, and the same command continues.",
                 code="model-failed",
             )
-        return self._result(work)
-
-    def close(self) -> None:
-        """Close the files."""
-        self._saved.close()
-
-    def _answered(self) -> list[Row]:
-        """The last answer for each pair of the pool."""
-        last = self._saved.last()
-        rows = (last.get(ask.task.pair, {}) for ask in self._asks)
-        return [row for row in rows if row.get("answered")]
-
-    def _result(self, work: Work) -> ModelRatings:
         outcomes, prices = work.outcomes, self._judge.prices
         return model_ratings(
             work,
@@ -222,6 +213,16 @@ class LLMRating(Closing):
             spent=self._saved.spent(prices),
             stopped=LIMITS[work.poor] if work.poor else "",
         )
+
+    def close(self) -> None:
+        """Close the files."""
+        self._saved.close()
+
+    def _answered(self) -> list[Row]:
+        """The last answer for each pair of the pool."""
+        last = self._saved.last()
+        rows = (last.get(ask.task.pair, {}) for ask in self._asks)
+        return [row for row in rows if row.get("answered")]
 
 
 def model_ratings(
@@ -372,12 +373,3 @@ def template_of(template: str | Path | Template | None, grades: tuple[float, ...
             f"cannot be read as a template: {reason}.", source=str(template), code="invalid-template"
         ) from None
     return Template.parse(text, str(template))
-
-
-def _refuse_empty_queries(batch_tasks: list[Task], queries: object) -> None:
-    """Refuse a pool with a query that has no text."""
-    for task in batch_tasks:
-        if not task.query:
-            label = str(queries) if isinstance(queries, str | Path) else "queries"
-            problem = f"query '{task.query_id}' is in the pool and has no text here; add it."
-            raise InputError(problem, source=label, code="missing-text")

@@ -126,7 +126,15 @@ class JobRun:
                 the store.
             KeyboardInterrupt: the user interrupts the work; earlier answers are in the store.
         """
-        work = self._work()
+        judge, earlier_progress = self._judge, self._before
+        earlier_usage = Usage(
+            earlier_progress.requests,
+            earlier_progress.input_tokens + earlier_progress.output_tokens,
+            earlier_progress.cost,
+        )
+
+        budget = Budget.from_limits(judge.ceilings, earlier_usage)
+        work = Work(judge, self._client, self._scale, self, budget, self._workers)
         try:
             with self._alive():
                 work.run(requests_to_send(self._asks(), self, again=self._judge.again))
@@ -144,17 +152,6 @@ class JobRun:
         stopped = stopped or (_LOST_JOB if self._workers.stop.is_set() else "")
         self._end("stopped" if work.poor else "done", stopped)
         return self._result(work, stopped)
-
-    def _work(self) -> Work:
-        judge, earlier_progress = self._judge, self._before
-        earlier_usage = Usage(
-            earlier_progress.requests,
-            earlier_progress.input_tokens + earlier_progress.output_tokens,
-            earlier_progress.cost,
-        )
-
-        budget = Budget.from_limits(judge.ceilings, earlier_usage)
-        return Work(judge, self._client, self._scale, self, budget, self._workers)
 
     def _asks(self) -> Iterator[JudgeRequest]:
         """The requests for all tasks."""

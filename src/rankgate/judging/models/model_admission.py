@@ -58,7 +58,9 @@ def admit_model(
         InputError: people or the model have rated nothing; no pair in common.
     """
     with store.read() as connection:
-        name = _rater_name(connection, rater)
+        name = next(
+            known_rater.name for known_rater in users.list_raters(connection) if known_rater.id == rater
+        )
         people = _person_ratings(ratings.read_ratings(connection, project, kind="person", name="people"))
         model_ratings = ratings.read_ratings(connection, project, only=[rater], name=name)
         project_runs = [
@@ -90,10 +92,6 @@ def admit_model(
             connection, project, rater, admission.verdict, result=saved_result.id, user=user
         )
     return admission, record
-
-
-def _rater_name(connection: Connection, rater: int) -> str:
-    return next(known_rater.name for known_rater in users.list_raters(connection) if known_rater.id == rater)
 
 
 def _person_ratings(people_ratings: Ratings) -> Ratings:

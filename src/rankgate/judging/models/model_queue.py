@@ -92,7 +92,15 @@ def _endpoint(file: TomlFile, name: str, table: object) -> Endpoint:
     if not isinstance(concurrency, int) or isinstance(concurrency, bool) or not 1 <= concurrency <= 256:
         raise file.error("concurrency is a whole number from 1 to 256.", name, "concurrency")
     Client(WIRES[protocol], url, key_of(key_from), timeout=60)  # refuses invalid endpoints
-    prices = _prices(file, name, table.get("prices", {}))
+    price_table = table.get("prices", {})
+    prices = {}
+    for model, pair in price_table.items() if isinstance(price_table, dict) else [("", None)]:
+        numbers = pair if isinstance(pair, list) else []
+        valid_numbers = [e for e in numbers if isinstance(e, int | float) and not isinstance(e, bool)]
+        if len(numbers) != 2 or len(valid_numbers) != 2 or min(valid_numbers) < 0:
+            problem = "prices are two numbers a model: of a million tokens of input and of output."
+            raise file.error(problem, name, "prices", model)
+        prices[model] = Prices(float(valid_numbers[0]), float(valid_numbers[1]))
     return Endpoint(name, url, protocol, key_from, tuple(models), prices, concurrency)
 
 
@@ -101,18 +109,6 @@ def _text(file: TomlFile, table: JsonObject, name: str, key: str) -> str:
     if not isinstance(value, str):
         raise file.error(f"{key} is not a text.", name, key)
     return value
-
-
-def _prices(file: TomlFile, name: str, table: object) -> dict[str, Prices]:
-    prices = {}
-    for model, pair in table.items() if isinstance(table, dict) else [("", None)]:
-        numbers = pair if isinstance(pair, list) else []
-        valid_numbers = [e for e in numbers if isinstance(e, int | float) and not isinstance(e, bool)]
-        if len(numbers) != 2 or len(valid_numbers) != 2 or min(valid_numbers) < 0:
-            problem = "prices are two numbers a model: of a million tokens of input and of output."
-            raise file.error(problem, name, "prices", model)
-        prices[model] = Prices(float(valid_numbers[0]), float(valid_numbers[1]))
-    return prices
 
 
 REQUEST_KEYS = (

@@ -18,7 +18,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import Layout, Sentence, Texts, View
+from rankgate.core.present.layout import Sentence, View
 from rankgate.core.progress import progress
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import Collection
@@ -240,23 +240,21 @@ class Pool(Result):
         rest: the columns of `UNSAMPLED_PAIRS`.
     """
 
-    kind: ClassVar[str] = "pool"
-    label: ClassVar[str] = "What to judge next"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"table": POOL, "rest": UNSAMPLED_PAIRS}
-    headline_text: ClassVar[str] = (
+    kind = "pool"
+    label = "What to judge next"
+    SCHEMAS: ClassVar = {"table": POOL, "rest": UNSAMPLED_PAIRS}
+    headline_text = (
         "pool of {systems:n run}, depth {made_by[depth]}: {counts[pool]:n document}; {counts[judged]:,} of "
         "them judged already; {counts[to_judge]:,} to judge, of {counts[queries]:n query}, by "
         "{made_by[order]}, seed {made_by[seed]:d}"
     )
-    lead: ClassVar[Texts] = (
+    lead = (
         Sentence(
             "sampled {counts[sampled]:,} by strata {made_by[strata]}; weigh each by 1/inclusion", "is_sampled"
         ),
         Sentence("queries drawn: {made_by[queries]}, {made_by[query_sampling]}", "has_drawn_queries"),
     )
-    layout: ClassVar[Layout] = (
-        View("table", "documents to judge", ("query_id", "doc_id", "why", "batch"), keys=2, first=20),
-    )
+    layout = (View("table", "documents to judge", ("query_id", "doc_id", "why", "batch"), keys=2, first=20),)
     blind: ClassVar[bool] = False
     """An option of its document: leave ranks and systems out of the CSV."""
 
@@ -349,7 +347,8 @@ def pool(
         keyed_pool = add_key(ranks, sample, names, _known_grades(qrels), design.rel)
     judged_pairs = _judged_documents(sample, qrels)
     to_judge = sort_by_key(keyed_pool.join(judged_pairs, on=_PAIR, how="anti", maintain_order="left"))
-    to_judge = _add_batches(to_judge, batch).join(
+    batch_size = batch or max(len(to_judge), 1)
+    to_judge = to_judge.with_columns((pl.int_range(pl.len()) // batch_size + 1).alias("batch")).join(
         sampled_queries, on="query_id", how="left", maintain_order="left"
     )
     result = shuffle_batches(to_judge, seed) if blind else to_judge
@@ -375,11 +374,6 @@ def pool(
     return Pool(tuple(names), counts, made_by, _select_columns(result), rest)
 
 
-def _add_batches(result: pl.DataFrame, size: int | None) -> pl.DataFrame:
-    size = size or max(len(result), 1)
-    return result.with_columns((pl.int_range(pl.len()) // size + 1).alias("batch"))
-
-
 def _select_columns(result: pl.DataFrame) -> pl.DataFrame:
     for name, dtype in (("stratum", pl.String), ("inclusion", pl.Float64)):
         if name not in result.columns:
@@ -403,27 +397,19 @@ def _sampled_queries(ranks: pl.DataFrame, design: PoolDesign) -> pl.DataFrame:
             {"query_id": names, "query_inclusion": 1.0}, schema_overrides={"query_id": pl.String}
         )
     if design.query_sampling == "changed":
-        names = _changed_queries(ranks)
+        # the queries whose lists differ between runs, in the depth of the pool
+        lists = ranks.sort("query_id", "system", "rank").group_by("query_id", "system").agg(pl.col("doc_id"))
+        runs = ranks["system"].n_unique()
+        variants = lists.group_by("query_id").agg(pl.col("doc_id").n_unique().alias("lists"), pl.len())
+        changed = variants.filter((pl.col("lists") > 1) | (pl.col("len") < runs))
+        if changed.is_empty():
+            problem = "all lists are the same; no judgment can separate these runs."
+            raise UsageError(problem, code="nothing-to-rate")
+        names = changed["query_id"].sort()
     result = sample_queries(
         names.to_list(), design.queries, design.query_sampling, design.frequencies(), design.seed
     )
     return result.select("query_id", "query_inclusion")
-
-
-def _changed_queries(ranks: pl.DataFrame) -> pl.Series:
-    """The queries whose lists differ between runs, in the depth of the pool.
-
-    Raises:
-        UsageError: all lists are the same.
-    """
-    lists = ranks.sort("query_id", "system", "rank").group_by("query_id", "system").agg(pl.col("doc_id"))
-    runs = ranks["system"].n_unique()
-    variants = lists.group_by("query_id").agg(pl.col("doc_id").n_unique().alias("lists"), pl.len())
-    changed = variants.filter((pl.col("lists") > 1) | (pl.col("len") < runs))
-    if changed.is_empty():
-        problem = "all lists are the same; no judgment can separate these runs."
-        raise UsageError(problem, code="nothing-to-rate")
-    return changed["query_id"].sort()
 
 
 def _known_grades(qrels: Qrels | None) -> dict[tuple[str, str], float]:

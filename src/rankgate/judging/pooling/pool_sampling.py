@@ -136,7 +136,10 @@ def sample_queries(
     rng = np.random.default_rng(seed)
     strata: list[str | None] = [None] * len(names)
     if kind == "random":
-        is_drawn, chance = _sample_equally(len(names), count, rng)
+        total = len(names)
+        is_drawn = np.zeros(total, np.bool_)
+        is_drawn[rng.choice(total, count, replace=False)] = True
+        chance = np.full(total, count / total)
     elif kind == "changed":
         is_drawn, chance = rng.permutation(len(names)) < count, np.full(len(names), count / len(names))
     else:
@@ -162,12 +165,6 @@ def _query_sizes(names: list[str], sizes: dict[str, float] | None) -> Floats:
             code="missing-input",
         )
     return np.array([sizes[name] for name in names], np.float64)
-
-
-def _sample_equally(total: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
-    is_drawn = np.zeros(total, np.bool_)
-    is_drawn[rng.choice(total, count, replace=False)] = True
-    return is_drawn, np.full(total, count / total)
 
 
 def _sample_by_size(size: Floats, count: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], Floats]:
@@ -357,19 +354,15 @@ def add_inclusion(qrels: Qrels, sample: pl.DataFrame, rest: Qrels | None = None)
     if rest is not None:
         ungraded = sample.select(PAIR).join(qrels.table, on=PAIR, how="anti", maintain_order="left")
         ungraded_rows = ungraded.with_columns(pl.lit(UNDRAWN_GRADE).alias("grade"))
-        table = pl.concat([table, ungraded_rows, _undrawn_rows(qrels, rest)], how="diagonal")
+        graded_rows = rest.table.filter(pl.col("grade") != UNDRAWN_GRADE)
+        if len(graded_rows):
+            query, document, grade = graded_rows.select(*PAIR, "grade").row(0)
+            problem = f"document '{document}' of query '{query}' has grade {grade:g}, where -1 is needed."
+            raise InputError(problem, source=rest.name, code="contradiction")
+        overlap = qrels.table.join(rest.table, on=PAIR, how="semi")
+        if len(overlap):
+            query, document = overlap.row(0)[:2]
+            problem = f"document '{document}' of query '{query}' was drawn and is in the rest too."
+            raise InputError(problem, source=rest.name, code="contradiction")
+        table = pl.concat([table, ungraded_rows, rest.table.select(*PAIR, "grade")], how="diagonal")
     return replace(qrels, table=table)
-
-
-def _undrawn_rows(qrels: Qrels, rest: Qrels) -> pl.DataFrame:
-    graded_rows = rest.table.filter(pl.col("grade") != UNDRAWN_GRADE)
-    if len(graded_rows):
-        query, document, grade = graded_rows.select(*PAIR, "grade").row(0)
-        problem = f"document '{document}' of query '{query}' has grade {grade:g}, where -1 is needed."
-        raise InputError(problem, source=rest.name, code="contradiction")
-    overlap = qrels.table.join(rest.table, on=PAIR, how="semi")
-    if len(overlap):
-        query, document = overlap.row(0)[:2]
-        problem = f"document '{document}' of query '{query}' was drawn and is in the rest too."
-        raise InputError(problem, source=rest.name, code="contradiction")
-    return rest.table.select(*PAIR, "grade")

@@ -15,7 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, RUN
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import progress, step
 from rankgate.core.value_types import JsonObject
@@ -93,14 +93,14 @@ class Reusability(Result):
         notices: remarks on the judgments and the runs.
     """
 
-    kind: ClassVar[str] = "reusability"
-    label: ClassVar[str] = "The loss of runs outside the pool"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"table": LOSSES, "means": MEANS}
-    headline_text: ClassVar[str] = (
+    kind = "reusability"
+    label = "The loss of runs outside the pool"
+    SCHEMAS: ClassVar = {"table": LOSSES, "means": MEANS}
+    headline_text = (
         "leaving each run out of the pool of depth {depth}, judgments {qrels}, convention "
         "{convention[name]} ({convention[hash]})"
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         View("means"),
         View(
             "losses",

@@ -77,11 +77,11 @@ class RatedEvaluation(Result):
         parts: one for each way from ratings to judgments.
     """
 
-    kind: ClassVar[str] = "rated"
-    label: ClassVar[str] = "Values by the ratings of single raters"
-    document_from: ClassVar[str] = "rankgate.judging.resolution.rated_document:rated_document"
-    order: ClassVar[int] = 10
-    PARTS: ClassVar[Mapping[str, tuple[str, bool]]] = {"values": ("per_query", False)}
+    kind = "rated"
+    label = "Values by the ratings of single raters"
+    document_from = "rankgate.judging.resolution.rated_document:rated_document"
+    order = 10
+    PARTS: ClassVar = {"values": ("per_query", False)}
 
     parts: tuple[RatedPart, ...]
 

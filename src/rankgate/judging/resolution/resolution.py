@@ -14,13 +14,13 @@ import polars as pl
 from rankgate.core.declare import Declared, Parameter, Range, Registry, parameters_of
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.codec import frame
 from rankgate.core.present.column_texts import column_texts
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.document_model import PlainRows, make_printable
-from rankgate.core.present.layout import NOTICES, Layout, Lines, View
+from rankgate.core.present.layout import NOTICES, Lines, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.qrels import QRELS_SCHEMA, Qrels
 from rankgate.data.table_rows import RowLocation, in_row_order
@@ -125,12 +125,7 @@ def _latest(table: pl.DataFrame, *, order: Literal["time", "file"] = "time") -> 
     """
     if order == "file":
         return _aggregate(table.sort("row"), pl.col("grade").last())
-    _refuse_unordered(table)
-    return _aggregate(table, pl.col("grade").last())
-
-
-def _refuse_unordered(table: pl.DataFrame) -> None:
-    """Refuse last grades without times, because row order changes when files are joined."""
+    # without times, last grades are refused: row order changes when files are joined
     times = pl.col("at")
     unclear = (  # pairs with more than one grade in rows that may be the last
         table.filter((times.is_null().any() | (times == times.max())).over(PAIR))
@@ -146,6 +141,7 @@ def _refuse_unordered(table: pl.DataFrame) -> None:
             "set order=file to use the last row.",
             code="missing-input",
         )
+    return _aggregate(table, pl.col("grade").last())
 
 
 Otherwise = Literal["majority", "mean", "median", "top-three", "unanimous", "dawid-skene"]
@@ -310,15 +306,15 @@ class ResolvedJudgments(Result):
             are missing), adjudicated where a rater decides.
     """
 
-    kind: ClassVar[str] = "resolution"
-    main_table: ClassVar[str] = "judged_pairs"
-    label: ClassVar[str] = "Judgments made of ratings"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"unresolved": _UNRESOLVED}
-    headline_text: ClassVar[str] = (
+    kind = "resolution"
+    main_table = "judged_pairs"
+    label = "Judgments made of ratings"
+    SCHEMAS: ClassVar = {"unresolved": _UNRESOLVED}
+    headline_text = (
         "{name}: {counts[ratings]:n rating} by {counts[raters]:n rater}, {counts[resolved]:,} of "
         "{counts[pairs]:n pair} resolved by {rule}"
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         Lines("unused"),
         NOTICES,
         View("unresolved", "pairs without a judgment", keys=2, first=_MAX_ROWS, folded=True),
@@ -333,7 +329,7 @@ class ResolvedJudgments(Result):
     )
     KEYS: ClassVar[Mapping[str, str]] = {"name": "ratings", "judged_pairs": "judgments"}
     READ: ClassVar[Mapping[str, Any]] = {"qrels": _read_judgments}
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText(
             "no-times",
             "{counts[unordered]:n pair has/pairs have} more ratings than slots and not all times: the first "

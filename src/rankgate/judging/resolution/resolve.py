@@ -109,17 +109,13 @@ def resolve(
         slots=slots,
     )
     if sample is not None or rest is not None:
-        result = _add_sample(result, sample, rest)
+        if sample is None:
+            raise UsageError("the rest of a pool needs its sample; give both.", code="missing-input")
+        undrawn = None if rest is None else read_qrels(rest)
+        result = replace(
+            result, qrels=add_inclusion(result.judgments(result.name), pool_table(sample), undrawn)
+        )
     return result
-
-
-def _add_sample(
-    result: ResolvedJudgments, sample: PoolLike | None, rest: QrelsLike | None
-) -> ResolvedJudgments:
-    if sample is None:
-        raise UsageError("the rest of a pool needs its sample; give both.", code="missing-input")
-    undrawn = None if rest is None else read_qrels(rest)
-    return replace(result, qrels=add_inclusion(result.judgments(result.name), pool_table(sample), undrawn))
 
 
 def _parameters(parameters: JsonObject | Sequence[str]) -> dict[str, Any]:

@@ -68,7 +68,19 @@ def parse_query_list(text: str) -> QueryList:
         raise InputError("there are no queries in it.", source=_SOURCE, code="no-queries")
     separator = _table_separator(lines[first:])
     if separator is None:
-        return _read_texts(lines)
+        texts: dict[str, None] = {}
+        count = 0
+        header = _column_name(next(line for line in lines if line.strip()))
+        for number, line in enumerate(lines, 1):
+            text = line.strip()
+            if not text or (not count and not texts and header in _ALIASES["text"] and number == 1):
+                continue
+            _check_text(text, number)
+            texts[text] = None
+            count += 1
+        if not texts:
+            raise InputError("there are no queries in it.", source=_SOURCE, code="no-queries")
+        return QueryList(pl.DataFrame({"text": list(texts)}), {}, count - len(texts))
     return _read_table(plain_text, first, separator)
 
 
@@ -88,22 +100,6 @@ def _column_name(cell: str) -> str:
 
 def _error(problem: str, line: int | None = None) -> InputError:
     return InputError(problem, source=_SOURCE, line=line, code=_CODE)
-
-
-def _read_texts(lines: Sequence[str]) -> QueryList:
-    texts: dict[str, None] = {}
-    count = 0
-    header = _column_name(next(line for line in lines if line.strip()))
-    for number, line in enumerate(lines, 1):
-        text = line.strip()
-        if not text or (not count and not texts and header in _ALIASES["text"] and number == 1):
-            continue
-        _check_text(text, number)
-        texts[text] = None
-        count += 1
-    if not texts:
-        raise InputError("there are no queries in it.", source=_SOURCE, code="no-queries")
-    return QueryList(pl.DataFrame({"text": list(texts)}), {}, count - len(texts))
 
 
 def _check_text(text: str, line: int) -> None:

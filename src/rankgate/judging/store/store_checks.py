@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.layout import Layout, Lines, Sentence, Texts, View
+from rankgate.core.present.layout import Lines, Sentence, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.store import store
 from rankgate.store.backup import backup, hashes, restore
@@ -69,10 +69,10 @@ class StoreCheck(Result):
         findings: empty if there are no problems.
     """
 
-    kind: ClassVar[str] = "store_check"
-    main_table: ClassVar[str] = "findings"
-    headline_text: ClassVar[str] = "{store}: {findings:n problem}"
-    layout: ClassVar[Layout] = (View(first=50, prose=True),)
+    kind = "store_check"
+    main_table = "findings"
+    headline_text = "{store}: {findings:n problem}"
+    layout = (View(first=50, prose=True),)
 
     store: str
     findings: tuple[StoreFinding, ...]
@@ -123,13 +123,13 @@ class StoreHashes(Result):
         problems: the problems of the restored store; empty if there are none.
     """
 
-    kind: ClassVar[str] = "store_hashes"
-    main_table: ClassVar[str] = "tables"
-    layout: ClassVar[Layout] = (
+    kind = "store_hashes"
+    main_table = "tables"
+    layout = (
         View(headers={"sha256": "SHA-256,\nfirst 16 digits"}, formats={"sha256": ".16"}),
         Lines("problems"),
     )
-    headline_text: ClassVar[Texts] = (
+    headline_text = (
         Sentence("{store}: {tables:n table}", lambda hashes: not hashes.restored_from),
         Sentence("{restored_from}: has problems", lambda hashes: hashes.restored_from and hashes.problems),
         Sentence(

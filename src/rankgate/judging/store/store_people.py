@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.layout import View
 from rankgate.core.present.number_formats import count_plural
 from rankgate.store.blobs import stored_runs
 from rankgate.store.material import projects
@@ -30,9 +30,9 @@ class StoreListing(Result):
         rows: the rows by column.
     """
 
-    kind: ClassVar[str] = "store_listing"
-    main_table: ClassVar[str] = "rows"
-    layout: ClassVar[Layout] = (View(),)
+    kind = "store_listing"
+    main_table = "rows"
+    layout = (View(),)
 
     store: str
     what: str

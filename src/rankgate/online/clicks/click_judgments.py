@@ -13,17 +13,18 @@ import polars as pl
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_views import BAND, Axis, ChartView, Mark, Panel, highlight
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, ShownChart, View
 from rankgate.data.file_contents import FileContents
 from rankgate.data.files.conversion import choose_format
 from rankgate.data.qrels import Qrels
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.events.diagnosis import spoiled_notice
 
+_MODEL = Column("model", pl.String, "the click model")
 JUDGMENTS = Columns(
     "One row per query and document that was shown.",
     QUERY_ID,
@@ -45,11 +46,11 @@ JUDGMENTS = Columns(
     Column("value", pl.Float64, "the value that the grade is made of", ".3f"),
     Column("low", pl.Float64, "the low end of the interval of the value", ".3f"),
     Column("high", pl.Float64, "the high end of the interval of the value", ".3f"),
-    Column("model", pl.String, "the click model"),
+    _MODEL,
 )
 MODEL_COLUMNS = Columns(
     "One row per click model.",
-    Column("model", pl.String, "the click model"),
+    _MODEL,
     Column(
         "log_likelihood",
         pl.Float64,
@@ -67,7 +68,7 @@ MODEL_COLUMNS = Columns(
 )
 RANKS = Columns(
     "One row per click model and rank.",
-    Column("model", pl.String, "the click model"),
+    _MODEL,
     Column("rank", pl.Int64, "the rank, from 1"),
     Column(
         "perplexity", pl.Float64, "the perplexity of clicks at the rank in searches that were held out", ".3f"
@@ -115,9 +116,9 @@ class ClickJudgments(Result):
             model itself is among them there are no judgments.
     """
 
-    kind: ClassVar[str] = "click_judgments"
-    label: ClassVar[str] = "Judgments from clicks"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "click_judgments"
+    label = "Judgments from clicks"
+    charts: ClassVar = {
         "click-models": ChartView(
             "Which click model predicts best",
             "Further right is a better prediction of clicks in searches that the model has not seen. A "
@@ -167,14 +168,9 @@ class ClickJudgments(Result):
             "the model has no shared parameters.",
         ),
     }
-    order: ClassVar[int] = 63
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "judged": JUDGMENTS,
-        "models": MODEL_COLUMNS,
-        "by_rank": RANKS,
-        "curves": CURVES,
-    }
-    layout: ClassVar[Layout] = (
+    order = 63
+    SCHEMAS: ClassVar = {"judged": JUDGMENTS, "models": MODEL_COLUMNS, "by_rank": RANKS, "curves": CURVES}
+    layout = (
         View("models", "models on held-out searches", ("model", "log_likelihood", "error", "perplexity")),
         CrossView(
             "ranks_shown", "perplexity at a rank", ("model",), "rank", "perplexity", "at {}", columns=RANKS
@@ -211,7 +207,7 @@ class ClickJudgments(Result):
             "has_correlation",
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         spoiled_notice("spoiled-judgments", "clicks or ranks"),
         NoticeText(
             "no-better-than-average",
@@ -235,7 +231,7 @@ class ClickJudgments(Result):
             lambda result: result.unjudged and not result.status,
         ),
     )
-    headline_text: ClassVar[Texts] = (
+    headline_text = (
         Sentence("No judgments: {searches:n search cannot/searches cannot} teach {model}", "status"),
         Sentence(
             "{judged:n judgment} of {judged_queries:n query} from {searches:n search}, by {model}",

@@ -131,7 +131,7 @@ class Settings:
         return default if self.prior is None else self.prior
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClickModel(Declared):
     """A click model.
 
@@ -145,13 +145,13 @@ class ClickModel(Declared):
         prior: clicks and non-clicks that it adds to each pair by default.
     """
 
-    fit: Callable[[PackedSearches, Settings], Estimates] = field(kw_only=True)
-    conditional: Predict = field(kw_only=True)
-    marginal: Predict = field(kw_only=True)
-    formula: str = field(kw_only=True)
-    of_documents: bool = field(default=True, kw_only=True)
-    separates: bool = field(default=True, kw_only=True)
-    prior: float = field(default=0.0, kw_only=True)
+    fit: Callable[[PackedSearches, Settings], Estimates]
+    conditional: Predict
+    marginal: Predict
+    formula: str
+    of_documents: bool = True
+    separates: bool = True
+    prior: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -266,6 +266,11 @@ def _fit_document(searches: PackedSearches, settings: Settings) -> Estimates:
 def pair_attractiveness(estimates: Estimates, searches: PackedSearches) -> Floats:
     """(N, K) the attractiveness of the shown documents."""
     return estimates.filled(estimates.attractiveness)[searches.pair]
+
+
+def shown_attractiveness(estimates: Estimates, searches: PackedSearches) -> Floats:
+    """(N, K) the attractiveness of the shown documents, below 1; 0 at empty ranks."""
+    return clip_probability(pair_attractiveness(estimates, searches)) * searches.shown
 
 
 def _click_rate_of_ranks(estimates: Estimates, searches: PackedSearches) -> Floats:

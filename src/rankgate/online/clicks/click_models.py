@@ -17,8 +17,8 @@ from rankgate.online.clicks.click_model import (
     ClickModel,
     Estimates,
     Settings,
-    clip_probability,
     pair_attractiveness,
+    shown_attractiveness,
     smoothed_share,
 )
 from rankgate.online.clicks.packed_searches import sum_by_cell
@@ -32,6 +32,8 @@ from rankgate.online.clicks.product_fit import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rankgate.core.arrays import Floats, Ints
     from rankgate.online.clicks.packed_searches import PackedSearches
 
@@ -112,13 +114,18 @@ def _distance_cells(searches: PackedSearches) -> Ints:
 
 
 def _fit_pbm(searches: PackedSearches, settings: Settings) -> Estimates:
-    cell_counts = CellCounts.count(searches, _rank_cells, searches.depth)
-    fit = fit_product(cell_counts, settings.prior_of(_PRIOR))
-    return _make_estimates(cell_counts, fit.attractiveness, fit.examination, searches.depth)
+    return _fit_cells(searches, settings, _rank_cells, searches.depth)
 
 
 def _fit_ubm(searches: PackedSearches, settings: Settings) -> Estimates:
-    cell_counts = CellCounts.count(searches, _distance_cells, searches.depth * (searches.depth + 1))
+    return _fit_cells(searches, settings, _distance_cells, searches.depth * (searches.depth + 1))
+
+
+def _fit_cells(
+    searches: PackedSearches, settings: Settings, cells: Callable[[PackedSearches], Ints], count: int
+) -> Estimates:
+    """Fit attractiveness and the examination of cells, whose product is the probability of a click."""
+    cell_counts = CellCounts.count(searches, cells, count)
     fit = fit_product(cell_counts, settings.prior_of(_PRIOR))
     return _make_estimates(cell_counts, fit.attractiveness, fit.examination, searches.depth)
 
@@ -205,7 +212,7 @@ def _ubm_conditional(estimates: Estimates, searches: PackedSearches) -> Floats:
 def _ubm_marginal(estimates: Estimates, searches: PackedSearches) -> Floats:
     """Sum over the possible ranks of the previous click, rank by rank."""
     grid, depth = _filled_grid(estimates), searches.depth
-    attractive = clip_probability(pair_attractiveness(estimates, searches)) * searches.shown
+    attractive = shown_attractiveness(estimates, searches)
     p_last_click = np.zeros((len(attractive), depth + 1))
     p_last_click[:, 0] = 1.0
     chances = np.zeros_like(attractive)

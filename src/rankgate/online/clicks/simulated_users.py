@@ -6,7 +6,6 @@ A declared user has probabilities of clicks and stops, by the grade of a documen
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 _SOURCE = "Hofmann, Whiteson and de Rijke 2013; grades between are interpolated"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class User(Declared):
     """A user who goes down the list.
 
@@ -30,8 +29,8 @@ class User(Declared):
         stop: the probability to stop after a click on such a document.
     """
 
-    click: tuple[float, float] = field(kw_only=True)
-    stop: tuple[float, float] = field(kw_only=True)
+    click: tuple[float, float]
+    stop: tuple[float, float]
 
     def attractive(self, worth: Floats) -> Floats:
         """The probability of a click; ``worth`` is the grade divided by the highest."""

@@ -9,10 +9,10 @@ from typing import ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import VARIANT
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 
 VARIANTS = Columns(
     "One row per variant.",
@@ -66,13 +66,13 @@ class Simulation(Result):
         events: the simulated events; None in a result that was read from JSON.
     """
 
-    kind: ClassVar[str] = "simulation"
-    csv_table: ClassVar = None
-    label: ClassVar[str] = "Simulated clicks"
-    order: ClassVar[int] = 64
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"variants": VARIANTS, "by_rank": RANKS}
-    headline_text: ClassVar[str] = "{searches:n simulated search} with {clicks:n click}, by {user}"
-    layout: ClassVar[Layout] = (
+    kind = "simulation"
+    csv_table = None
+    label = "Simulated clicks"
+    order = 64
+    SCHEMAS: ClassVar = {"variants": VARIANTS, "by_rank": RANKS}
+    headline_text = "{searches:n simulated search} with {clicks:n click}, by {user}"
+    layout = (
         View("variants"),
         View("by_rank", "clicks by rank", first=10, optional=("observed", "error")),
         Sentence(
@@ -83,7 +83,7 @@ class Simulation(Result):
         NOTICES,
         Sentence("Written to {output}.", "output"),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText(
             "unreliable-simulator",
             "the simulator did not pass the check of its reliability: use its clicks to test software, not "

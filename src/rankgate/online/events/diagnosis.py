@@ -15,10 +15,10 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, Entry, make_printable
-from rankgate.core.present.layout import Layout, Sentence, Texts, View
+from rankgate.core.present.layout import Sentence, View
 from rankgate.core.value_types import JsonObject
 from rankgate.measurement.stats.sequential_experiments import sequential_sample_ratio
 from rankgate.online.events.events import Events, EventsLike
@@ -124,17 +124,17 @@ class Diagnosis(Result):
         privacy: what was left out or hashed when the log was read.
     """
 
-    kind: ClassVar[str] = "diagnosis"
-    label: ClassVar[str] = "Faults of the log"
-    order: ClassVar[int] = 61
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"faults": FAULTS, "counts": COUNTS}
-    lead: ClassVar[Texts] = ("{event_counts}; {period}.",)
-    layout: ClassVar[Layout] = (
+    kind = "diagnosis"
+    label = "Faults of the log"
+    order = 61
+    SCHEMAS: ClassVar = {"faults": FAULTS, "counts": COUNTS}
+    lead = ("{event_counts}; {period}.",)
+    layout = (
         View("faults", cells=("code", "count", "total", "share", "spoils")),
         _finding_entries,
         Sentence("Not checked, because the log has no data for them: {unchecked}.", "unchecked"),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText(
             "{row.code}",
             "{row.count:,} of {row.total:,} {row.words}",
@@ -142,7 +142,7 @@ class Diagnosis(Result):
             subject="{row.code}",
         ),
     )
-    headline_text: ClassVar[Texts] = (
+    headline_text = (
         Sentence("No faults in {passed:n check}", lambda diagnosis: not diagnosis.findings),
         Sentence(
             "{findings:n fault} in the log, of which {blocks} {blocks:v blocks/block} figures", "findings"

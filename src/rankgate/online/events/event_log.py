@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 from rankgate.core.value_types import JsonObject
 
+_FILE = Column("file", pl.String, "the path of the file")
 FILES = Columns(
     "One row per file of the log.",
-    Column("file", pl.String, "the path of the file"),
+    _FILE,
     Column("sha256", pl.String, "the SHA-256 of its content"),
     Column("events", pl.Int64, "events in it", unit="events"),
     Column(
@@ -35,7 +35,7 @@ COUNTS = Columns(
 )
 PROBLEM_COLUMNS = Columns(
     "One row per file and problem: what could not be read.",
-    Column("file", pl.String, "the path of the file"),
+    _FILE,
     Column("code", pl.String, "the code of the problem"),
     Column("count", pl.Int64, "lines with the problem", unit="lines"),
     Column("words", pl.String, "a description of the problem"),
@@ -43,7 +43,7 @@ PROBLEM_COLUMNS = Columns(
 )
 RANKS = Columns(
     "One row per file and application.",
-    Column("file", pl.String, "the path of the file"),
+    _FILE,
     Column(
         "application",
         pl.String,
@@ -74,25 +74,20 @@ class EventLog(Result):
         privacy: what was left out or hashed.
     """
 
-    kind: ClassVar[str] = "event_log"
-    csv_table: ClassVar = None
-    label: ClassVar[str] = "Events"
-    order: ClassVar[int] = 60
-    headline_text: ClassVar[str] = "{event_count:n event} in {folder}: {files:n file}, {new_files:,} new"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "files": FILES,
-        "counts": COUNTS,
-        "problems": PROBLEM_COLUMNS,
-        "ranks": RANKS,
-    }
-    layout: ClassVar[Layout] = (
+    kind = "event_log"
+    csv_table = None
+    label = "Events"
+    order = 60
+    headline_text = "{event_count:n event} in {folder}: {files:n file}, {new_files:,} new"
+    SCHEMAS: ClassVar = {"files": FILES, "counts": COUNTS, "problems": PROBLEM_COLUMNS, "ranks": RANKS}
+    layout = (
         View("counts", "events"),
         View("files", "files", ("file", "events", "new", "first", "last")),
         View("ranks", "ranks", ("application", "base", "least")),
         NOTICES,
         Sentence("Left out or hashed: {removed}; other attributes are left out.", "removed"),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText("{code}", "{file}: {count:,} {words} (line {lines})", source="problems", subject="{file}"),
         NoticeText(
             "assumed-rank-base",

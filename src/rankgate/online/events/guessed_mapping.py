@@ -17,6 +17,7 @@ from rankgate.data.column_names import match_columns
 from rankgate.data.guessed_column_names import (
     Tables,
     click_log_tables,
+    columns_of_fields,
     guess_fields,
     normalize_name,
     toml_lines,
@@ -103,6 +104,9 @@ NUMBER_NAMES: Mapping[str, str] = {
 }
 """The names of columns of numbers in other tools, by field."""
 
+_SEARCH_FIELDS = ("at", "session", "user", "variant", "query")
+"""The fields of a record of a search."""
+
 _LISTS_OF_RESULTS = re.compile(
     r"result|hit|item|shown|product|doc|treffer|ergebnis|produkt|artikel|liste|resultat|produit|producto|produto"
 )
@@ -141,13 +145,13 @@ def list_tables(records: Sequence[Mapping[str, Any]], columns: Mapping[str, str]
         for name in names
         if name not in list_names and not any(isinstance(record.get(name), dict) for record in records)
     ]
-    fields = {**guess_fields(single_names), **(columns or {})}
+    fields = guess_fields(single_names, columns)
     unknown_names = [name for name in single_names if name not in fields.values()]
     if not lists or not ("query" in fields or unknown_names):
         return {}
-    mapped = ("at", "session", "user", "variant")
-    mapped_columns: dict[str, str] = {name: fields[name] for name in mapped if name in fields}
-    mapped_columns["query"] = fields.get("query") or unknown_names[0]
+    mapped_columns = columns_of_fields(_SEARCH_FIELDS, fields)
+    if "query" not in mapped_columns:
+        mapped_columns["query"] = unknown_names[0]
     list_keys: dict[str, Any] = {}
     for kind, name in lists.items():
         element = next((element for record in records for element in _elements(record.get(name))), "")
@@ -206,9 +210,8 @@ def action_tables(records: Sequence[Mapping[str, Any]], columns: Mapping[str, st
     """
     first_record = records[0] if records else {}
     names = [name for name, value in first_record.items() if not isinstance(value, list | dict)]
-    fields = {**guess_fields(names), **(columns or {})}
-    mapped = ("at", "action", "session", "user", "variant", "query", "doc_id", "rank")
-    mapped_columns = {field: fields[field] for field in mapped if field in fields}
+    fields = guess_fields(names, columns)
+    mapped_columns = columns_of_fields(("at", "action", *_SEARCH_FIELDS, "doc_id", "rank"), fields)
     action = mapped_columns.get("action")
     kinds = kinds_of_actions(_values(records, action)) if action else {}
     if "query" not in mapped_columns or {*kinds} <= {OTHER_KIND}:
@@ -222,14 +225,10 @@ def search_tables(records: Sequence[Mapping[str, Any]], columns: Mapping[str, st
     >>> search_tables([{"Zeit": "1", "Suchbegriff": "Tee", "Testgruppe": "A"}])["columns"]
     {'at': 'Zeit', 'variant': 'Testgruppe', 'query': 'Suchbegriff'}
     """
-    fields = {**guess_fields(list(records[0]) if records else []), **(columns or {})}
+    fields = guess_fields(list(records[0]) if records else [], columns)
     if not {"at", "query"} <= {*fields}:
         return {}
-    mapped = ("at", "session", "user", "variant", "query")
-    return {
-        "log": {"kind": "search"},
-        "columns": {field: fields[field] for field in mapped if field in fields},
-    }
+    return {"log": {"kind": "search"}, "columns": columns_of_fields(_SEARCH_FIELDS, fields)}
 
 
 def _values(records: Iterable[Mapping[str, Any]], name: str) -> dict[str, None]:

@@ -211,14 +211,12 @@ def ingest(
         UsageError: the folder was made with another mapping or other privacy; no key for a hash.
         MissingExtraError: DuckDB is not installed.
     """
-    log_mapping = mapping if isinstance(mapping, LogMapping) else _mapping(mapping)
+    log_mapping = (
+        mapping if isinstance(mapping, LogMapping) else UBI if mapping is None else read_mapping(mapping)
+    )
     with open_database() as base:
         files = list_log_files(logs, Path(base.folder))
         return ingest_files(base, files, Path(folder), log_mapping, rank_base, privacy or Privacy())
-
-
-def _mapping(path: str | Path | None) -> LogMapping:
-    return UBI if path is None else read_mapping(path)
 
 
 def ingest_files(

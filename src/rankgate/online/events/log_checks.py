@@ -6,7 +6,6 @@ A check declares the faults that it finds in a log, and the figures that these m
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Literal
 
 from rankgate.core.declare import Declared, Registry
@@ -33,7 +32,7 @@ Subject = Literal[
 """The data that a KPI is made of and that a finding can spoil."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Check(Declared):
     """A fault that a log can have; ``name`` is its code and ``title`` describes the fault.
 
@@ -49,12 +48,12 @@ class Check(Declared):
         fix: the remedy.
     """
 
-    faults: str = field(kw_only=True)
-    total: str = field(kw_only=True)
-    spoils: tuple[Subject, ...] = field(kw_only=True)
-    blocks_from: float | None = field(default=0.01, kw_only=True)
-    ignore_below: float = field(default=0.0, kw_only=True)
-    fix: str = field(default="", kw_only=True)
+    faults: str
+    total: str
+    spoils: tuple[Subject, ...]
+    blocks_from: float | None = 0.01
+    ignore_below: float = 0.0
+    fix: str = ""
 
     def severity(self, share: float) -> Severity:
         """The severity of faults of this share."""

@@ -57,7 +57,7 @@ def compare_on_common_days(
         return units, ()
     findings: list[ExperimentFinding] = []
     is_absent = pl.Series(_is_absent(begun.select(names).to_numpy()).any(axis=1))
-    last_days = _last_days(active, names)
+    last_days = _first_days(active.reverse(), names)
     left_out = {*begun["day"].filter(is_absent), *_first_days(begun, names), *last_days}
     if left_out:
         last_day: date = min(last_days) - timedelta(days=1) if last_days else max(active["day"])
@@ -136,17 +136,10 @@ def _is_absent(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _first_days(begun: pl.DataFrame, names: Sequence[str]) -> list[date]:
-    """The first days of arms that begin after a day on which they are absent."""
+    """The first days, in the order of the rows, of arms that begin after a day on which they are absent."""
     counts = begun.select(names).to_numpy()
     absent, firsts = _is_absent(counts), (counts > 0).argmax(axis=0)
     return [begun["day"][int(first)] for arm, first in enumerate(firsts) if absent[:first, arm].any()]
-
-
-def _last_days(active: pl.DataFrame, names: Sequence[str]) -> list[date]:
-    """The last days of arms that end before a day on which they are absent."""
-    counts = active.select(names).to_numpy()
-    absent, lasts = _is_absent(counts), len(counts) - 1 - (counts[::-1] > 0).argmax(axis=0)
-    return [active["day"][int(last)] for arm, last in enumerate(lasts) if absent[last + 1 :, arm].any()]
 
 
 def _left_out_finding(units: Units, remaining: Units, days: Sequence[date]) -> ExperimentFinding:
@@ -190,17 +183,17 @@ def _changed_finding(begun: pl.DataFrame, names: Sequence[str]) -> ExperimentFin
 def _merge_days(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     """(D', A) counts of days, neighbours added until each arm is expected to have some units."""
     smallest_share = counts.sum(axis=0).min() / max(counts.sum(), 1)
-    merged = _merged_days(counts.sum(axis=1) * smallest_share, _LEAST_EXPECTED)
+    merged = _merged_days(counts.sum(axis=1) * smallest_share)
     return np.stack([np.bincount(merged, arm) for arm in counts.T], axis=1)
 
 
-def _merged_days(sizes: NDArray[np.float64], min_size: float) -> NDArray[np.int64]:
+def _merged_days(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
     """(D,) the number of the period of each day; each period has the least size, or is the only one."""
     periods, size, period = np.zeros(len(sizes), np.int64), 0.0, 0
     for day, day_size in enumerate(sizes):
         periods[day] = period
         size += day_size
-        if size >= min_size:
+        if size >= _LEAST_EXPECTED:
             period, size = period + 1, 0.0
     if size and period:  # the rest belongs to the period before it
         periods[periods == period] = period - 1
@@ -233,4 +226,4 @@ def periods_of_days(days: pl.Series, is_treatment: NDArray[np.bool_]) -> NDArray
             for flags in (~is_treatment, is_treatment)
         ]
     )
-    return _merged_days(arms.min(axis=0).astype(float), _LEAST_EXPECTED)[day_number]
+    return _merged_days(arms.min(axis=0).astype(float))[day_number]

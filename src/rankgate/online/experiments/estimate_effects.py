@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.measurement.stats.experiment_arms import QuantileEstimate, quantile
+from rankgate.measurement.stats.experiment_arms import quantile
 from rankgate.online.experiments.common_days import periods_of_days
 from rankgate.online.experiments.effects import (
     Effect,
@@ -163,7 +163,14 @@ def estimate_effect(
     if resamples:
         effect = bootstrap_effect(arms, measure, resamples, method.level, method.seed, method.relative)
     elif measure.quantile is not None:
-        control_estimate, treatment_estimate = (_estimate_quantile(arm, measure.quantile) for arm in arms)
+        control_estimate, treatment_estimate = (
+            quantile(
+                arm["value"].to_numpy(),
+                measure.quantile,
+                arm["unit"].rank("dense").to_numpy().astype(np.int64),
+            )
+            for arm in arms
+        )
         effect = independent_effect(
             control_estimate.value,
             treatment_estimate.value,
@@ -218,7 +225,3 @@ def _without_unit_denominator(rows: pl.DataFrame) -> pl.DataFrame:
     if "per" in rows.columns and (rows["per"] == 1).all() and "before_per" not in rows.columns:
         return rows.drop("per")
     return rows
-
-
-def _estimate_quantile(rows: pl.DataFrame, share: float) -> QuantileEstimate:
-    return quantile(rows["value"].to_numpy(), share, rows["unit"].rank("dense").to_numpy().astype(np.int64))

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Reference
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import make_printable
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, ShownChart, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.online.experiments.experiment_result import ExperimentFinding, format_difference
 
@@ -111,9 +111,9 @@ class ExperimentPlan(Result):
         interleaving: the columns of `INTERLEAVING`.
     """
 
-    kind: ClassVar[str] = "experiment_plan"
-    label: ClassVar[str] = "Plan of an experiment"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "experiment_plan"
+    label = "Plan of an experiment"
+    charts: ClassVar = {
         "experiment-plan": ChartView(
             "The smallest effect that shows, by days",
             "With {largest_share:.0%} of the traffic; the dashed line is the requested effect.",
@@ -136,18 +136,18 @@ class ExperimentPlan(Result):
             "no KPI can be planned for.",
         )
     }
-    order: ClassVar[int] = 63
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    order = 63
+    SCHEMAS: ClassVar = {
         "kpis": KPIS,
         "needed": NEEDED,
         "detectable": DETECTABLE,
         "interleaving": INTERLEAVING,
     }
-    main_table: ClassVar[str] = "needed"
-    headline_text: ClassVar[str] = (
+    main_table = "needed"
+    headline_text = (
         "Days until a relative difference of {settings[effect]:.1%} shows, {unit}s of {first} to {last}"
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         "{first_kpi}",
         CrossView("days", "days", ("kpi",), "condition", "days", columns=_DAYS),
         ShownChart("experiment-plan", "detectable"),
@@ -172,9 +172,7 @@ class ExperimentPlan(Result):
         NOTICES,
         _unplanned_kpis,
     )
-    notice_texts: ClassVar[NoticeTexts] = (
-        NoticeText("{row.code}", "{row.text}", source="findings", subject="{row.subject}"),
-    )
+    notice_texts = (NoticeText("{row.code}", "{row.text}", source="findings", subject="{row.subject}"),)
 
     unit: str
     first: str

@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Mark, Panel, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import LEVEL, P_RAW
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View, fill
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View, fill
 from rankgate.core.present.number_formats import UNDEFINED, format_p_value, format_share
 from rankgate.core.value_types import JsonObject
 
@@ -98,9 +98,12 @@ VARIANTS = Columns(
     Column("observed", pl.Float64, "the observed share of units", ".2%"),
     Column("units", pl.Int64, "units in the arm", unit="units"),
 )
+_HIGH = Column("high", pl.Float64, "the high end of the interval of delta")
+_LOW = Column("low", pl.Float64, "the low end of the interval of delta")
+_METRIC = Column("metric", pl.String, "the KPI")
 METRICS = Columns(
     "One row per metric and arm; no rows where a finding blocks.",
-    Column("metric", pl.String, "the KPI"),
+    _METRIC,
     Column("kind", pl.String, "its kind: mean, proportion, ratio or quantile"),
     Column("role", pl.String, "its role: success or guardrail"),
     Column("better", pl.String, "its better direction"),
@@ -110,8 +113,8 @@ METRICS = Columns(
     Column("control", pl.Float64, "the value of the control", _format_figure_of, arguments=_KIND_AND_METRIC),
     Column("treatment", pl.Float64, "the value of the arm", _format_figure_of, arguments=_KIND_AND_METRIC),
     Column("delta", pl.Float64, "treatment − control"),
-    Column("low", pl.Float64, "the low end of the interval of delta"),
-    Column("high", pl.Float64, "the high end of the interval of delta"),
+    _LOW,
+    _HIGH,
     Column("relative", pl.Float64, "delta / control", "relative"),
     Column("relative_low", pl.Float64, "the low end of the interval of relative", "relative"),
     Column("relative_high", pl.Float64, "the high end of the interval of relative", "relative"),
@@ -152,7 +155,7 @@ METRICS = Columns(
 )
 DAILY = Columns(
     "One row per metric, arm and day: the difference at the end of the day.",
-    Column("metric", pl.String, "the KPI"),
+    _METRIC,
     _ARM,
     Column("day", pl.String, "the day"),
     Column("n", pl.Int64, "units of the arm until then", unit="units", header="units"),
@@ -164,7 +167,7 @@ DAILY = Columns(
 )
 SEGMENTS = Columns(
     "One row per metric, arm and value of a segment.",
-    Column("metric", pl.String, "the KPI"),
+    _METRIC,
     _ARM,
     Column("segment", pl.String, "the name of the segment"),
     Column("value", pl.String, "its value"),
@@ -177,8 +180,8 @@ SEGMENTS = Columns(
         header="difference",
         arguments=("metric",),
     ),
-    Column("low", pl.Float64, "the low end of the interval of delta"),
-    Column("high", pl.Float64, "the high end of the interval of delta"),
+    _LOW,
+    _HIGH,
     P_RAW,
     Column("p_value", pl.Float64, "the p-value after the correction", _format_p_value, header="p (BH)"),
     Column(
@@ -189,7 +192,7 @@ SEGMENTS = Columns(
 )
 AGAINST_ITSELF = Columns(
     "One row per metric: random halves of the control.",
-    Column("metric", pl.String, "the KPI"),
+    _METRIC,
     Column("splits", pl.Int64, "how often the control was split", header="random halves"),
     Column("rejected", pl.Int64, "splits in which the halves differ significantly"),
     Column("share", pl.Float64, "rejected / splits", ".1%"),
@@ -234,9 +237,9 @@ class Experiment(Result):
         settings: level, correction and all else that figures depend on.
     """
 
-    kind: ClassVar[str] = "experiment"
-    label: ClassVar[str] = "Experiment"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "experiment"
+    label = "Experiment"
+    charts: ClassVar = {
         "experiment": ChartView(
             "Differences of metrics",
             "Points are relative differences to the control, lines their intervals.",
@@ -284,21 +287,21 @@ class Experiment(Result):
             "the experiment has no days.",
         ),
     }
-    order: ClassVar[int] = 64
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    order = 64
+    SCHEMAS: ClassVar = {
         "variants": VARIANTS,
         "metrics": METRICS,
         "daily": DAILY,
         "segments": SEGMENTS,
         "against_itself": AGAINST_ITSELF,
     }
-    main_table: ClassVar[str] = "metrics"
-    headline_text: ClassVar[str] = "{treatments} against {control}{period_text}"
-    lead: ClassVar[Texts] = (
+    main_table = "metrics"
+    headline_text = "{treatments} against {control}{period_text}"
+    lead = (
         Sentence("No verdict: a fault of the experiment forbids figures.", "no_figures"),
         "{outcome_text}",
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         NOTICES,
         "Sample ratio: {ratio_text} (p = {srm[p_value]:.2g}, {srm[method]}).",
         View(
@@ -376,9 +379,7 @@ class Experiment(Result):
             "daily", "days", ("metric", "variant", "day", "n", "delta", ("low", "high")), keys=3, folded=True
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
-        NoticeText("{row.code}", "{row.text}", source="findings", subject="{row.subject}"),
-    )
+    notice_texts = (NoticeText("{row.code}", "{row.text}", source="findings", subject="{row.subject}"),)
 
     unit: str
     control: str

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_style import GREY
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View
 
 PAIRS = Columns(
     "One row per metric and KPI.",
@@ -135,10 +134,10 @@ class OnlineAgreement(Result):
         seed: of the bootstrap.
     """
 
-    kind: ClassVar[str] = "online_agreement"
-    csv_table: ClassVar = None
-    label: ClassVar[str] = "Does offline predict online?"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "online_agreement"
+    csv_table = None
+    label = "Does offline predict online?"
+    charts: ClassVar = {
         "offline-online": ChartView(
             "Does offline predict online?",
             "A point is one {unit}: the offline value and the online one with its 95 % interval.",
@@ -167,9 +166,9 @@ class OnlineAgreement(Result):
             "no metric has a skill.",
         )
     }
-    order: ClassVar[int] = 68
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS, "best": BEST, "units": UNITS}
-    layout: ClassVar[Layout] = (
+    order = 68
+    SCHEMAS: ClassVar = {"pairs": PAIRS, "best": BEST, "units": UNITS}
+    layout = (
         View("best", "which metric predicts best", keys=2),
         View(
             "by_skill",
@@ -218,7 +217,7 @@ class OnlineAgreement(Result):
             "of_experiments",
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText(
             "few-units",
             "a metric and a KPI have only {min_units:n unit} in common: intervals are wide",

@@ -14,7 +14,7 @@ from rankgate.online.log_database import exact_sum
 Unit = Literal["share", "count", "rank", "seconds", "ms", "money", "score", "pages", "days", "MB"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Kpi(Declared):
     """A figure of what users did.
 
@@ -44,19 +44,19 @@ class Kpi(Declared):
         window: the seconds from the first event of a row whose events count; None for all.
     """
 
-    table: Literal["searches", "clicks", "sessions", "users", "people", "events"] = field(kw_only=True)
-    of: Callable[[Any], Any] = field(kw_only=True)
-    per: Callable[[Any], Any] | None = field(default=None, kw_only=True)
-    quantile: float | None = field(default=None, kw_only=True)
-    cap: float | None = field(default=None, kw_only=True)
-    unit: Unit = field(kw_only=True)
-    better: Literal["up", "down", ""] = field(kw_only=True)
-    formula: str = field(kw_only=True)
-    needs: tuple[str, ...] = field(default=(), kw_only=True)
-    of_goal: bool = field(default=False, kw_only=True)
-    made_of: tuple[Subject, ...] = field(kw_only=True)
-    own_columns: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict, kw_only=True)
-    window: float | None = field(default=None, kw_only=True)
+    table: Literal["searches", "clicks", "sessions", "users", "people", "events"]
+    of: Callable[[Any], Any]
+    per: Callable[[Any], Any] | None = None
+    quantile: float | None = None
+    cap: float | None = None
+    unit: Unit
+    better: Literal["up", "down", ""]
+    formula: str
+    needs: tuple[str, ...] = ()
+    of_goal: bool = False
+    made_of: tuple[Subject, ...]
+    own_columns: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    window: float | None = None
 
     def has_events(self, kinds: Container[str], success: Sequence[str] = ()) -> bool:
         """True if a log has the events that the KPI needs.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from functools import partial
 
 from rankgate.core.declare import Registry
 from rankgate.core.errors import UsageError
@@ -20,221 +21,187 @@ from rankgate.online.indicators.search_tables import (
     SATISFIED_SECONDS,
     load_ibis,
     seconds,
+    value_where,
 )
 
-_SESSION_SUBJECTS: tuple[Subject, ...] = ("sessions",)
-_DEFAULT_GOAL = ("add_to_cart", "purchase")  # if the log names no other actions
 _REVENUE_SUBJECTS: tuple[Subject, ...] = ("sessions", "revenue")
 _WEEK = 7
 
+_click_kpi = partial(Kpi, table="clicks", made_of=("clicks", "sessions", "time", "click times"))
+_session_kpi = partial(Kpi, table="sessions", made_of=("sessions",))
+_goal_kpi = partial(_session_kpi, needs=("add_to_cart", "purchase"), of_goal=True)
+"""KPIs of sessions that reached their goal, which is this one if the log names no other actions."""
+
 OF_CLICKS = (
-    Kpi(
+    _click_kpi(
         "mean_click_rank",
         title="Rank of clicks",
         formula="mean rank over clicks with a rank",
         source="Meilisearch (average click position)",
-        table="clicks",
         of=lambda t: t["rank"],
         unit="rank",
         better="down",
         made_of=("clicks", "ranks"),
     ),
-    Kpi(
+    _click_kpi(
         "dwell_p50",
         title="Time on clicked documents, median",
         formula="median over clicks of the logged dwell, or of the time to the next search or click of the "
         "session; the last click of a session does not count if no event is logged",
         source="Kim and others 2014",
-        table="clicks",
         of=lambda t: t.dwell,
         quantile=0.5,
         unit="seconds",
         better="up",
-        made_of=("clicks", "sessions", "time", "click times"),
     ),
-    Kpi(
+    _click_kpi(
         "satisfied_click_rate",
         title="Clicks that satisfied",
         formula=f"clicks with a dwell of at least {SATISFIED_SECONDS} s, or the last of their session / "
         "clicks",
         source="Fox and others 2005",
-        table="clicks",
         of=lambda t: t.satisfied,
         unit="share",
         better="up",
-        made_of=("clicks", "sessions", "time", "click times"),
     ),
-    Kpi(
+    _click_kpi(
         "quick_back_rate",
         title="Clicks after which the user returned quickly",
         formula=f"clicks with a dwell below {QUICK_RETURN_SECONDS} s / clicks with a known dwell",
-        table="clicks",
         of=lambda t: t.dwell < QUICK_RETURN_SECONDS,
         unit="share",
         better="down",
-        made_of=("clicks", "sessions", "time", "click times"),
     ),
 )
 
 OF_SESSIONS = (
-    Kpi(
+    _session_kpi(
         "session_ctr",
         title="Sessions with a click",
         formula="sessions with a click on a result / sessions with a search",
-        table="sessions",
-        of=lambda t: load_ibis().cases((t.searches > 0, t.clicked), else_=None),
+        of=lambda t: value_where(t.searches > 0, t.clicked),
         unit="share",
         better="up",
         needs=("click",),
         made_of=("sessions", "clicks"),
     ),
-    Kpi(
+    _session_kpi(
         "searches_per_session",
         title="Searches per session",
         formula="searches / sessions with a search",
-        table="sessions",
         of=lambda t: t.searches,
         unit="count",
         better="",
-        made_of=_SESSION_SUBJECTS,
     ),
-    Kpi(
+    _session_kpi(
         "pages_per_session",
         title="Pages per session",
         formula="(pages of results + clicked documents) / sessions",
         source="Google Analytics, with searches and clicks as pages",
-        table="sessions",
         of=lambda t: t.pages,
         unit="pages",
         better="",
-        made_of=_SESSION_SUBJECTS,
     ),
-    Kpi(
+    _session_kpi(
         "session_duration",
         title="Length of sessions",
         formula="mean of (last event - first event)",
         source="Google Analytics",
-        table="sessions",
         of=lambda t: t.seconds,
         unit="seconds",
         better="",
         made_of=("sessions", "time"),
     ),
-    Kpi(
+    _session_kpi(
         "bounce_rate",
         title="Sessions of one page",
         formula="sessions with one page / sessions with a page",
         source="Google Analytics",
-        table="sessions",
-        of=lambda t: load_ibis().cases((t.pages > 0, t.pages == 1), else_=None),
+        of=lambda t: value_where(t.pages > 0, t.pages == 1),
         unit="share",
         better="down",
-        made_of=_SESSION_SUBJECTS,
     ),
-    Kpi(
+    _session_kpi(
         "session_return_rate",
         title="Sessions that clicked and then searched again",
         formula="sessions with a click and at least two searches / sessions with a click",
         source="Wikimedia search metrics (desktop return rate)",
-        table="sessions",
-        of=lambda t: load_ibis().cases((t.clicked, t.searches > 1), else_=None),
+        of=lambda t: value_where(t.clicked, t.searches > 1),
         unit="share",
         better="",
         needs=("click",),
         made_of=("sessions", "clicks"),
     ),
-    Kpi(
+    _session_kpi(
         "reformulations_per_session",
         title="Reformulations per session",
         formula="reformulated searches / sessions with a search",
-        table="sessions",
         of=lambda t: t.reformulations,
         unit="count",
         better="down",
         made_of=("sessions", "searches", "time"),
     ),
-    Kpi(
+    _goal_kpi(
         "session_success_rate",
         title="Sessions that reached their goal",
         formula="sessions with an add_to_cart or a purchase, or with the actions that --success names / "
         "sessions with a search",
-        table="sessions",
-        of=lambda t: load_ibis().cases((t.searches > 0, t.done), else_=None),
+        of=lambda t: value_where(t.searches > 0, t.done),
         unit="share",
         better="up",
-        needs=_DEFAULT_GOAL,
-        of_goal=True,
-        made_of=_SESSION_SUBJECTS,
     ),
-    Kpi(
+    _goal_kpi(
         "searches_per_success",
         title="Searches per successful session",
         formula="searches of all sessions / sessions that reached their goal",
-        table="sessions",
         of=lambda t: t.searches,
         per=lambda t: t.done.cast("int64"),
         unit="count",
         better="down",
-        needs=_DEFAULT_GOAL,
-        of_goal=True,
-        made_of=_SESSION_SUBJECTS,
     ),
-    Kpi(
+    _goal_kpi(
         "pages_per_success",
         title="Pages per successful session",
         formula="(pages of results + clicked documents) of all sessions with a search / sessions that "
         "reached their goal",
-        table="sessions",
-        of=lambda t: load_ibis().cases((t.searches > 0, t.pages), else_=None),
+        of=lambda t: value_where(t.searches > 0, t.pages),
         per=lambda t: ((t.searches > 0) & t.done).fill_null(NULL_IS_FALSE).cast("int64"),
         unit="pages",
         better="down",
-        needs=_DEFAULT_GOAL,
-        of_goal=True,
-        made_of=_SESSION_SUBJECTS,
     ),
-    Kpi(
+    _goal_kpi(
         "time_to_success_p50",
         title="Time to the goal, median",
         formula="median over successful sessions of (goal - first search)",
-        table="sessions",
-        of=lambda t: load_ibis().cases(
-            (t.done & (t.done_at >= t.first_search), seconds(t.done_at, t.first_search)), else_=None
-        ),
+        of=lambda t: value_where(t.done & (t.done_at >= t.first_search), seconds(t.done_at, t.first_search)),
         quantile=0.5,
         unit="seconds",
         better="down",
-        needs=_DEFAULT_GOAL,
-        of_goal=True,
         made_of=("sessions", "time", "click times"),
     ),
-    Kpi(
+    _session_kpi(
         "session_conversion_rate",
         title="Sessions with a purchase",
         formula="sessions with a purchase / sessions",
-        table="sessions",
         of=lambda t: t.purchases > 0,
         unit="share",
         better="up",
         needs=("purchase",),
-        made_of=_SESSION_SUBJECTS,
     ),
-    Kpi(
+    _session_kpi(
         "revenue_per_session",
         title="Revenue per session",
         formula="value of purchases / sessions; null where the log has no prices",
-        table="sessions",
         of=lambda t: t.revenue.fill_null(0.0),
         unit="money",
         better="up",
         needs=(PRICED,),
         made_of=_REVENUE_SUBJECTS,
     ),
-    Kpi(
+    _session_kpi(
         "revenue_per_session_winsorised",
         title="Revenue per session, large sums cut off",
         formula="as revenue_per_session, with each sum cut off at the 99.9th percentile of sums above 0",
-        table="sessions",
         of=lambda t: t.revenue.fill_null(0.0),
         cap=0.999,
         unit="money",
@@ -301,9 +268,7 @@ OF_EVENTS = (
         title="Answers of users",
         formula="mean value of events with the action survey, rating, satisfaction or feedback",
         table="events",
-        of=lambda t: load_ibis().cases(
-            ((t.kind == "other") & t.action.lower().re_search(SURVEY_PATTERN), t.value), else_=None
-        ),
+        of=lambda t: value_where((t.kind == "other") & t.action.lower().re_search(SURVEY_PATTERN), t.value),
         unit="score",
         better="up",
         made_of=("surveys",),

@@ -18,7 +18,7 @@ from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Pane
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI
 from rankgate.core.present.document_model import Block
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, ShownChart, View
 from rankgate.online.events.diagnosis import UNMAPPED, LogFinding, diagnose_events
 from rankgate.online.events.event_table import SLICES
 from rankgate.online.events.events import Events, EventsLike
@@ -161,9 +161,9 @@ class KpiTable(Result):
         own_kpis: the KPIs that the mapping of the log declares.
     """
 
-    kind: ClassVar[str] = "kpi_table"
-    label: ClassVar[str] = "KPIs"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "kpi_table"
+    label = "KPIs"
+    charts: ClassVar = {
         "kpi-days": ChartView(
             "KPIs by day",
             "Values by day (UTC). A day without a point has no value, which is not 0.",
@@ -182,10 +182,10 @@ class KpiTable(Result):
             "there are no KPIs by position; ask for them with --by position.",
         ),
     }
-    order: ClassVar[int] = 62
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"values": VALUES, "segments": SEGMENTS}
-    headline_text: ClassVar[str] = "{totals.height} KPIs of {events:n event}, {period}"
-    layout: ClassVar[Layout] = (
+    order = 62
+    SCHEMAS: ClassVar = {"values": VALUES, "segments": SEGMENTS}
+    headline_text = "{totals.height} KPIs of {events:n event}, {period}"
+    layout = (
         View("totals", cells=("kpi", "value", "n", "what"), columns=_TOTALS),
         ShownChart("kpi-days", "has_days"),
         ShownChart("kpi-positions", "has_positions"),
@@ -353,7 +353,8 @@ def kpi(
         kinds = log.kinds
         possible = [indicator for indicator in kpis if indicator.name not in blocked]
         computed_kpis = [indicator for indicator in possible if indicator.has_events(kinds, events.success)]
-        if not _has_states(log.manifest):
+        files = log.manifest.get("files")
+        if files is not None and not any(file.get("states", True) for file in files.values()):
             computed_kpis = [indicator for indicator in computed_kpis if indicator.name != "error_rate"]
         if not computed_kpis and not blocked:
             _refuse_nothing(log.base, log.manifest, names)
@@ -434,9 +435,12 @@ def make_kpi_table(
     values = [
         frame for column in ("all", *by) for frame in _values_by_column(kpi_tables, available_kpis, column)
     ]
-    values.append(
-        _null_rows([indicator.name for indicator in requested_kpis if indicator not in available_kpis])
-    )
+    rows = [
+        {"kpi": indicator.name, "by": "all", "slice": "", "value": None, "n": 0}
+        for indicator in requested_kpis
+        if indicator not in available_kpis  # blocked, or without events in the log
+    ]
+    values.append(pl.DataFrame(rows, schema=VALUES))
     order = {indicator.name: position for position, indicator in enumerate(requested_kpis)}
     table = pl.concat([pl.DataFrame(schema=VALUES), *values])
     table = table.sort(
@@ -475,12 +479,6 @@ def _log_period(base: Database) -> dict[str, Any]:
     }
 
 
-def _has_states(manifest: Manifest) -> bool:
-    """True if the log has states of searches, not only numbers of results."""
-    files = manifest.get("files")
-    return files is None or any(file.get("states", True) for file in files.values())
-
-
 def _blocked_kpis(kpis: Iterable[Kpi], diagnosis: Diagnosis) -> dict[str, tuple[str, ...]]:
     codes = {indicator.name: diagnosis.blocking(indicator.made_of) for indicator in kpis}
     return {name: tuple(fault.code for fault in faults) for name, faults in codes.items() if faults}
@@ -500,7 +498,13 @@ def _values_by_column(kpi_tables: KpiTables, kpis: Sequence[Kpi], by: str) -> It
             for name, expression in indicator.columns(rows, winsor_limit(kpi_tables, rows, indicator)).items()
         }
         grouped = rows if column is None else rows.group_by(slice=column)
-        yield _to_long(kpi_tables.base.rows(kpi_tables.base.text(grouped.aggregate(**sums))), table_kpis, by)
+        wide_table = kpi_tables.base.rows(kpi_tables.base.text(grouped.aggregate(**sums)))
+        if "slice" not in wide_table.columns:
+            wide_table = wide_table.with_columns(slice=pl.lit(""))
+        wide_table = wide_table.filter(pl.col("slice").is_not_null()).with_columns(
+            pl.col("slice").cast(pl.String)
+        )
+        yield pl.concat([_kpi_values(wide_table, indicator.name, by) for indicator in table_kpis])
 
 
 def winsor_limit(kpi_tables: KpiTables, rows: Any, indicator: Kpi) -> float | None:  # noqa: ANN401 - a table of Ibis
@@ -511,22 +515,6 @@ def winsor_limit(kpi_tables: KpiTables, rows: Any, indicator: Kpi) -> float | No
     expression = rows.aggregate(limit=value.quantile(indicator.cap, where=value > 0))
     limit: float | None = kpi_tables.base.first_value(kpi_tables.base.text(expression))
     return limit
-
-
-def _to_long(wide_table: pl.DataFrame, kpis: Sequence[Kpi], by: str) -> pl.DataFrame:
-    """A row for each KPI and slice; slices without a name are left out."""
-    if "slice" not in wide_table.columns:
-        wide_table = wide_table.with_columns(slice=pl.lit(""))
-    wide_table = wide_table.filter(pl.col("slice").is_not_null()).with_columns(
-        pl.col("slice").cast(pl.String)
-    )
-    return pl.concat([_kpi_values(wide_table, indicator.name, by) for indicator in kpis])
-
-
-def _null_rows(names: Sequence[str]) -> pl.DataFrame:
-    """Rows with null for KPIs that are blocked, or for which the log has no events."""
-    rows = [{"kpi": name, "by": "all", "slice": "", "value": None, "n": 0} for name in names]
-    return pl.DataFrame(rows, schema=VALUES)
 
 
 def _kpi_values(wide_table: pl.DataFrame, name: str, by: str) -> pl.DataFrame:

@@ -24,7 +24,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.online.indicators.event_expressions import make_column, needed_kinds, parse_sql
 from rankgate.online.indicators.kpi import Kpi, Unit
 from rankgate.online.indicators.kpi_catalogue import KPIS
-from rankgate.online.indicators.search_tables import events, load_ibis, seconds
+from rankgate.online.indicators.search_tables import events, seconds, value_where
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -233,6 +233,6 @@ class _Declaration:
             if window is None:
                 return value
             is_complete = seconds(rows.log_end.max(), rows.begin.min()) >= window
-            return load_ibis().cases((is_complete, value), else_=None)
+            return value_where(is_complete, value)
 
         return aggregate

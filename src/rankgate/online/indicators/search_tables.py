@@ -58,6 +58,11 @@ def load_ibis() -> Any:  # noqa: ANN401 - the module
     return ibis
 
 
+def value_where(condition: Any, value: Any) -> Any:  # noqa: ANN401 - columns of Ibis
+    """A value in the rows that meet a condition, null in the others."""
+    return load_ibis().cases((condition, value), else_=None)
+
+
 def events() -> ir.Table:
     """The table ``events``."""
     table: ir.Table = load_ibis().table(IBIS_TYPES, name="events")

@@ -79,7 +79,12 @@ def read_requests(assignments: AssignmentsLike, unit: Unit = "request") -> list[
             raise InputError(problem, source=label, line=line, code="duplicate-request")
         clicked = request.clicked if earlier is None else (*earlier.clicked, *request.clicked)
         requests_by_id[assignment.request] = replace(request, clicked=tuple(sorted(set(clicked))), unit=key)
-        _refuse_mixed(next(iter(requests_by_id.values())).assignment, assignment, label, line)
+        first = next(iter(requests_by_id.values())).assignment
+        for name in ("method", "systems"):
+            first_value, second_value = getattr(first, name), getattr(assignment, name)
+            if first_value != second_value:
+                problem = f"{name} {second_value} after {first_value}; score each experiment separately."
+                raise InputError(problem, source=label, line=line, code="mixed-assignments")
     if not requests_by_id:
         raise InputError("no assignments.", source=label, code="no-assignments")
     return list(requests_by_id.values())
@@ -95,14 +100,6 @@ def _clicked_slots(
             )
             raise InputError(problem, source=label, line=line, code="click-outside-list")
     return tuple(sorted({slot - 1 for slot in clicks}))
-
-
-def _refuse_mixed(first: Assignment, second: Assignment, label: str, line: int | None) -> None:
-    for name in ("method", "systems"):
-        first_value, second_value = getattr(first, name), getattr(second, name)
-        if first_value != second_value:
-            problem = f"{name} {second_value} after {first_value}; score each experiment separately."
-            raise InputError(problem, source=label, line=line, code="mixed-assignments")
 
 
 def _read_assignments(

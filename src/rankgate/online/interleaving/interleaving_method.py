@@ -6,7 +6,7 @@ An `Assignment` is one mixed list with the data to credit its clicks; a service 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict
 from random import Random
 from typing import Any, Literal
 
@@ -122,7 +122,7 @@ Drawn = tuple[list[str], list[int | None]]
 """Documents by slot, and the system that filled each slot."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Interleaving(Declared):
     """An interleaving method.
 
@@ -140,14 +140,14 @@ class Interleaving(Declared):
         teams: True if each slot is drawn for one system, so that their shares can be checked.
     """
 
-    draw: Callable[[Lists, int, Random], Drawn] = field(kw_only=True)
-    score: Callable[[Assignment, Sequence[int]], tuple[float, ...]] = field(kw_only=True)
-    most: int | None = field(default=None, kw_only=True)
-    formula: str = field(default="", kw_only=True)
-    bias: str = field(default="", kw_only=True)
-    test: Literal["sign", "t"] = field(default="sign", kw_only=True)
-    centred: bool = field(default=False, kw_only=True)
-    teams: bool = field(default=True, kw_only=True)
+    draw: Callable[[Lists, int, Random], Drawn]
+    score: Callable[[Assignment, Sequence[int]], tuple[float, ...]]
+    most: int | None = None
+    formula: str = ""
+    bias: str = ""
+    test: Literal["sign", "t"] = "sign"
+    centred: bool = False
+    teams: bool = True
 
 
 def additive_score(

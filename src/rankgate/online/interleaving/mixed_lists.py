@@ -9,14 +9,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated
 
 from rankgate.core.declare import Count, Range
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import replace_file
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
-from rankgate.core.present.layout import NOTICES, Layout, Sentence
+from rankgate.core.present.base_result import NoticeText, Result
+from rankgate.core.present.layout import NOTICES, Sentence
 from rankgate.data.read import read_run
 from rankgate.online.interleaving.interleave import interleave
 from rankgate.online.interleaving.interleaving_method import Assignment
@@ -44,11 +44,11 @@ class MixedLists(Result):
         assignments: the lists; empty in a result that was read from JSON.
     """
 
-    kind: ClassVar[str] = "mixed_lists"
-    label: ClassVar[str] = "Interleaved lists"
-    order: ClassVar[int] = 64
-    headline_text: ClassVar[str] = "{lists:n list} of {queries:n query}, mixed by {method}"
-    layout: ClassVar[Layout] = (
+    kind = "mixed_lists"
+    label = "Interleaved lists"
+    order = 64
+    headline_text = "{lists:n list} of {queries:n query}, mixed by {method}"
+    layout = (
         Sentence(
             "The runs {systems} rank {competitive:.1%} of {slots:n slot} differently; only clicks on these "
             "distinguish them."
@@ -56,7 +56,7 @@ class MixedLists(Result):
         NOTICES,
         Sentence("Written to {output}.", "output"),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText(
             "queries-left-out",
             "{left_out:n query is/queries are} not in every run and {left_out:v has/have} no list",

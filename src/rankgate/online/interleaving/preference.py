@@ -6,18 +6,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import Notice, NoticeText, Result
 from rankgate.core.present.charts.chart_style import BLUE, GREY
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Mark, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, ShownChart, View
 from rankgate.core.present.number_formats import count_noun
 
 PAIRS = Columns(
@@ -138,10 +137,10 @@ class Preference(Result):
         bias: what the method is known to get wrong.
     """
 
-    kind: ClassVar[str] = "preference"
-    csv_table: ClassVar = None
-    label: ClassVar[str] = "Interleaving"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "preference"
+    csv_table = None
+    label = "Interleaving"
+    charts: ClassVar = {
         "preference": ChartView(
             "Which system users prefer",
             "Right of 0 users prefer the first named system. Intervals are {level:.0%}; grey ones show no "
@@ -152,9 +151,9 @@ class Preference(Result):
             "no pair has clicks enough for an interval.",
         )
     }
-    order: ClassVar[int] = 66
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS, "slots": SLOTS}
-    layout: ClassVar[Layout] = (
+    order = 66
+    SCHEMAS: ClassVar = {"pairs": PAIRS, "slots": SLOTS}
+    layout = (
         Sentence(
             "{clicks:n click} on {requests:n list}; {clicked:,} of {units:,} {unit}s have a click. The "
             "systems rank {competitive:.1%} of the shown documents differently. Lists are mixed by {method}."
@@ -194,7 +193,7 @@ class Preference(Result):
         ),
         Sentence("Known limit of {method}: {bias}.", "bias"),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText(
             "unbalanced-teams",
             "systems have had unequal shares of slots (p = {p_teams:.2g}): lists were not shown as drawn, or "
@@ -350,10 +349,10 @@ class Sensitivity(Result):
         seed: of the simulation.
     """
 
-    kind: ClassVar[str] = "sensitivity"
-    csv_table: ClassVar = None
-    label: ClassVar[str] = "Sensitivity of interleaving"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "sensitivity"
+    csv_table = None
+    label = "Sensitivity of interleaving"
+    charts: ClassVar = {
         "sensitivity": ChartView(
             "How many searches tests need",
             "Blue points are interleaving, grey ones KPIs of an A/B test; further left is better. For a "
@@ -377,9 +376,9 @@ class Sensitivity(Result):
             "no test shows an effect.",
         )
     }
-    order: ClassVar[int] = 65
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"tests": TESTS}
-    layout: ClassVar[Layout] = (
+    order = 65
+    SCHEMAS: ClassVar = {"tests": TESTS}
+    layout = (
         View(
             "tests", cells=("test", "design", "effect", "spread", "needed", "times_fewer", "better"), keys=2
         ),

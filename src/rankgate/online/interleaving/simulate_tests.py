@@ -143,23 +143,17 @@ def _simulate_ab_tests(
     arms = []
     for name, half_slice in zip(lists, (slice(0, half), slice(half, None)), strict=True):
         half_lists = [lists[name][query] for query in sampled_queries[half_slice]]
+        clicks = simulate_clicks(grades_of_lists(half_lists, worth[half_slice]), user_model, random)
+        reciprocal_rank = np.where(clicks.any(axis=1), 1 / (clicks.argmax(axis=1) + 1), 0.0)
         arms.append(
-            _kpis_of_clicks(
-                simulate_clicks(grades_of_lists(half_lists, worth[half_slice]), user_model, random)
-            )
+            {
+                "clicks_per_search": clicks.sum(axis=1).astype(np.float64),
+                "search_ctr": clicks.any(axis=1).astype(np.float64),
+                "mrr_first_click": reciprocal_rank,
+            }
         )
     names: tuple[str, str] = tuple(lists)  # type: ignore[assignment]
     return [_test_row(kpi, "A/B", values, names, arms[1][kpi]) for kpi, values in arms[0].items()]
-
-
-def _kpis_of_clicks(clicks: Flags) -> dict[str, Floats]:
-    """(N,) KPIs of each search."""
-    reciprocal_rank = np.where(clicks.any(axis=1), 1 / (clicks.argmax(axis=1) + 1), 0.0)
-    return {
-        "clicks_per_search": clicks.sum(axis=1).astype(np.float64),
-        "search_ctr": clicks.any(axis=1).astype(np.float64),
-        "mrr_first_click": reciprocal_rank,
-    }
 
 
 def _test_row(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeTexts, Result
+from rankgate.core.present.base_result import Result
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import QUERY_ID
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View, fill
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View, fill
 from rankgate.online.clicks.click_models import MODELS
 from rankgate.online.events.diagnosis import spoiled_notice
 from rankgate.online.off_policy.off_policy_estimate import CHECKS, CHECKS_VIEW, check_notices
@@ -101,10 +100,10 @@ class CounterfactualReplay(Result):
             searches as well; empty in results of older versions.
     """
 
-    kind: ClassVar[str] = "counterfactual_replay"
-    csv_table: ClassVar = None
-    label: ClassVar[str] = "Replay on logged clicks"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "counterfactual_replay"
+    csv_table = None
+    label = "Replay on logged clicks"
+    charts: ClassVar = {
         "replay": ChartView(
             "What users would do with {candidate}",
             "Right of 0 the candidate would earn more than the lists that were shown. Intervals are "
@@ -132,14 +131,14 @@ class CounterfactualReplay(Result):
             "the log allows no estimate.",
         )
     }
-    order: ClassVar[int] = 12
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    order = 12
+    SCHEMAS: ClassVar = {
         "measures": MEASURES,
         "checks": CHECKS,
         "by_rank": RANKS_OF_LISTS,
         "by_query": QUERIES,
     }
-    layout: ClassVar[Layout] = (
+    layout = (
         Sentence(
             "{searches:n search} of {queries:n query}; {support:.1%} of the top {k} of {candidate} was ever "
             "shown for its query."
@@ -173,10 +172,7 @@ class CounterfactualReplay(Result):
             "measures",
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
-        *check_notices("{candidate}"),
-        spoiled_notice("spoiled-clicks", "clicks or ranks"),
-    )
+    notice_texts = (*check_notices("{candidate}"), spoiled_notice("spoiled-clicks", "clicks or ranks"))
 
     candidate: str
     model: str

@@ -9,7 +9,6 @@ cascade-DR.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -61,7 +60,7 @@ class Contribution:
         return float(self.parts.std(ddof=1) / np.sqrt(len(self.parts)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Estimator(Declared):
     """An off-policy estimator.
 
@@ -76,22 +75,18 @@ class Estimator(Declared):
         chosen: True if it may be reported by default; else only where a call names it.
     """
 
-    estimate: Callable[[BanditLog, EstimatorSettings], Contribution] = field(kw_only=True)
-    formula: str = field(kw_only=True)
-    assumption: str = field(default="", kw_only=True)
-    against: str = field(default="", kw_only=True)
-    slates: bool | None = field(default=None, kw_only=True)
-    model: bool = field(default=False, kw_only=True)
-    chosen: bool = field(default=True, kw_only=True)
+    estimate: Callable[[BanditLog, EstimatorSettings], Contribution]
+    formula: str
+    assumption: str = ""
+    against: str = ""
+    slates: bool | None = None
+    model: bool = False
+    chosen: bool = True
 
 
 def mean_contribution(parts: Floats, weight: Floats | None = None) -> Contribution:
     """The contribution of a plain mean; ``weight`` as in `Contribution`."""
     return Contribution(float(parts.mean()), np.asarray(parts, np.float64), weight)
-
-
-def _ips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean_contribution(log.slate_weights * log.total, log.slate_weights[:, None])
 
 
 def _clipped(log: BanditLog, settings: EstimatorSettings) -> Contribution:
@@ -113,7 +108,7 @@ IPS = Estimator(
     title="Inverse propensity scores",
     formula="mean of w r; w = P(target) / P(logged), of a slate the product over its slots",
     source="Horvitz and Thompson 1952; Strehl and others 2010",
-    estimate=_ips,
+    estimate=lambda log, _: mean_contribution(log.slate_weights * log.total, log.slate_weights[:, None]),
 )
 CLIPPED = Estimator(
     "clipped",
@@ -184,20 +179,12 @@ DR = Estimator(
 )
 
 
-def _iips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean_contribution((log.weight * log.reward).sum(axis=1), log.weight)
-
-
-def _rips(log: BanditLog, settings: EstimatorSettings) -> Contribution:  # noqa: ARG001 - as all estimators
-    return mean_contribution((log.until * log.reward).sum(axis=1), log.until)
-
-
 IIPS = Estimator(
     "iips",
     title="Independent inverse propensity scores: a weight for each slot",
     formula="mean of sum over slots of w_k r_k",
     source="Li, Abbasi-Yadkori, Kveton and others 2018",
-    estimate=_iips,
+    estimate=lambda log, _: mean_contribution((log.weight * log.reward).sum(axis=1), log.weight),
     assumption="the reward of a slot does not depend on the other slots",
     against="rips",
     slates=True,
@@ -208,7 +195,7 @@ RIPS = Estimator(
     title="Reward interaction inverse propensity scores: weights of the slot and those above",
     formula="mean of sum over slots of w_1 ... w_k r_k",
     source="McInerney, Brost, Chandar and others 2020",
-    estimate=_rips,
+    estimate=lambda log, _: mean_contribution((log.until * log.reward).sum(axis=1), log.until),
     assumption="the reward of a slot does not depend on the slots below",
     against="ips",
     slates=True,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
@@ -11,7 +10,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Panel, Reference, highlight, interval
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View, fill
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View, fill
 from rankgate.online.off_policy.estimators import ESTIMATORS
 
 if TYPE_CHECKING:
@@ -117,10 +116,10 @@ class OffPolicyEstimate(Result):
         level: of the intervals.
     """
 
-    kind: ClassVar[str] = "off_policy_estimate"
-    csv_table: ClassVar = None
-    label: ClassVar[str] = "Off-policy estimate"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "off_policy_estimate"
+    csv_table = None
+    label = "Off-policy estimate"
+    charts: ClassVar = {
         "off-policy": ChartView(
             "What {target} would have earned",
             "The dashed line is the reward of the logged policy; blue is the reported estimate. Intervals "
@@ -143,9 +142,9 @@ class OffPolicyEstimate(Result):
             "the log allows no estimate.",
         )
     }
-    order: ClassVar[int] = 67
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"estimates": ESTIMATES, "checks": CHECKS}
-    layout: ClassVar[Layout] = (
+    order = 67
+    SCHEMAS: ClassVar = {"estimates": ESTIMATES, "checks": CHECKS}
+    layout = (
         Sentence(
             "{units:,} logged {unit_name}, which earned {logged:.5f} each{logged_interval}. Weights "
             "P(target) / P(logged): mean {mean_weight:.4f}, largest {max_weight:,.1f}; effective size "
@@ -191,7 +190,7 @@ class OffPolicyEstimate(Result):
             "estimator",
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         *check_notices("{target}"),
         NoticeText(
             "no-interval",

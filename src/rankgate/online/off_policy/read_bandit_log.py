@@ -399,7 +399,10 @@ def _slates_of_rows(
 ) -> BanditLog:
     """One row of the arrays per slate, with slots in the order of positions."""
     assert rows.slate is not None
-    order = np.lexsort((_position_order(rows.places)[rows.place], rows.slate))
+    # the order of positions: by number if all are numbers, else by name
+    numbers = rows.places.cast(pl.Float64, strict=False)
+    sort_keys = numbers if not numbers.null_count() else rows.places
+    order = np.lexsort((sort_keys.rank("ordinal").to_numpy().astype(np.int64)[rows.place], rows.slate))
     slate = rows.slate[order]
     is_first = np.r_[True, slate[1:] != slate[:-1]]
     slot = np.arange(len(slate)) - np.maximum.accumulate(np.where(is_first, np.arange(len(slate)), 0))
@@ -429,10 +432,3 @@ def _slates_of_rows(
         unsupported,
         time=time,
     )
-
-
-def _position_order(places: pl.Series) -> Ints:
-    """The order of positions: by number if all are numbers, else by name."""
-    numbers = places.cast(pl.Float64, strict=False)
-    sort_keys = numbers if not numbers.null_count() else places
-    return sort_keys.rank("ordinal").to_numpy().astype(np.int64)

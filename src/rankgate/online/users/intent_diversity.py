@@ -6,17 +6,16 @@ The result of ``intents`` comes first.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 import polars as pl
 
 from rankgate.core.declare import Range
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice
 from rankgate.online.events.events import Events, EventsLike
 
@@ -68,9 +67,9 @@ class IntentDiversity(Result):
         faults: codes of what the log doctor found that spoils clicks.
     """
 
-    kind: ClassVar[str] = "intent_diversity"
-    label: ClassVar[str] = "Diversity of intents"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "intent_diversity"
+    label = "Diversity of intents"
+    charts: ClassVar = {
         "intents": ChartView(
             "Diversity of intents",
             "Each point is a query. At the top, users who type the same words want different documents.",
@@ -89,12 +88,10 @@ class IntentDiversity(Result):
             "online",
         )
     }
-    order: ClassVar[int] = 65
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"queries": QUERIES}
-    lead: ClassVar[Texts] = (
-        Sentence("95 % interval {low:.2%} to {high:.2%}; click entropy {entropy:.3f} bits.", "low"),
-    )
-    layout: ClassVar[Layout] = (
+    order = 65
+    SCHEMAS: ClassVar = {"queries": QUERIES}
+    lead = (Sentence("95 % interval {low:.2%} to {high:.2%}; click entropy {entropy:.3f} bits.", "low"),)
+    layout = (
         ShownChart("intents", "queries"),
         View(
             "queries",
@@ -109,7 +106,7 @@ class IntentDiversity(Result):
             "Madow, as few users give too low a value."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         spoiled_notice("spoiled-clicks", "clicks or users"),
         NoticeText(
             "few-users",
@@ -118,7 +115,7 @@ class IntentDiversity(Result):
             "excluded",
         ),
     )
-    headline_text: ClassVar[Texts] = (
+    headline_text = (
         Sentence("No query has clicks of enough users", lambda result: result.queries.is_empty()),
         Sentence(
             "Clicks of two users are on different documents in {distance:.2%} of cases, over {queries:n "

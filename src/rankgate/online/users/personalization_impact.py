@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,11 +16,11 @@ import polars as pl
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI, P_RAW, P_VALUE, VARIANT
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View
 from rankgate.data.logs.item_tables import read_frame
 from rankgate.measurement.stats.multiple_comparisons import correct
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice, spoiled_text
@@ -114,9 +114,9 @@ class PersonalizationImpact(Result):
         faults: codes of what the log doctor found that spoils variants.
     """
 
-    kind: ClassVar[str] = "personalization_impact"
-    label: ClassVar[str] = "Impact of personalisation"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "personalization_impact"
+    label = "Impact of personalisation"
+    charts: ClassVar = {
         "personalization": ChartView(
             "Impact of personalisation by group of users",
             "95 % intervals of the difference from {control}, with users as units.",
@@ -139,9 +139,9 @@ class PersonalizationImpact(Result):
             "online",
         )
     }
-    order: ClassVar[int] = 66
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"lifts": LIFTS, "interactions": INTERACTIONS, "lists": LISTS}
-    layout: ClassVar[Layout] = (
+    order = 66
+    SCHEMAS: ClassVar = {"lifts": LIFTS, "interactions": INTERACTIONS, "lists": LISTS}
+    layout = (
         ShownChart("personalization", "lifts"),
         View(
             "lifts", "all users", ("kpi", "variant", *_LIFT_CELLS), keys=2, row_filter=pl.col("group") == ALL
@@ -162,7 +162,7 @@ class PersonalizationImpact(Result):
             "gain most may do so by chance."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         spoiled_notice("spoiled-variants", "variants"),
         NoticeText(
             "groups-by-activity",
@@ -242,7 +242,12 @@ def personalization(
         if faults and not events.despite:
             problem = f"{spoiled_text(faults, 'variants')}; --despite gives figures."
             raise InputError(problem, code="spoiled-variants")
-        treatments = _treatments(base, control)
+        variant_rows = base.rows("SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1")
+        names = variant_rows["variant"].to_list()
+        if control not in names or len(names) < 2:
+            problem = f"the log has no variant {control!r} to compare others with; it has "
+            raise UsageError(problem + f"{', '.join(names) or 'none'}.", code="unknown-variant")
+        treatments = [name for name in names if name != control]
         rate_kpis = select_rate_kpis(kpis or KPIS, log.kinds, events.success)
         rows = sum_kpis_by_user(base, rate_kpis, ("variant",), events.success)
         grouped = rows.join(_groups(base, groups), on="user", how="left", maintain_order="left").with_columns(
@@ -252,16 +257,6 @@ def personalization(
     lifts, interactions = _compare_groups(grouped, control, treatments)
     grouped_by = "activity" if groups is None else "file"
     return PersonalizationImpact(control, ranks, grouped_by, lifts, interactions, distances, faults)
-
-
-def _treatments(base: Database, control: str) -> list[str]:
-    """The variants other than the control."""
-    variant_rows = base.rows("SELECT DISTINCT variant FROM events WHERE variant IS NOT NULL ORDER BY 1")
-    names = variant_rows["variant"].to_list()
-    if control not in names or len(names) < 2:
-        problem = f"the log has no variant {control!r} to compare others with; it has "
-        raise UsageError(problem + f"{', '.join(names) or 'none'}.", code="unknown-variant")
-    return [name for name in names if name != control]
 
 
 def _groups(base: Database, groups: Source | Frame | None) -> pl.DataFrame:
@@ -323,7 +318,12 @@ def _compare_groups(
             lifts += group_lifts
             interactions.append(_interaction(of_groups, kpi, variant))
     clean = [
-        {key: _null_if_not_finite(value) for key, value in row.items() if key != "error"} for row in lifts
+        {
+            key: None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in row.items()
+            if key != "error"
+        }
+        for row in lifts
     ]
     return (
         pl.DataFrame(clean, schema=LIFTS),
@@ -334,10 +334,6 @@ def _compare_groups(
 def _natural_sort_key(name: str) -> list[str | int]:
     """A key that sorts 10 after 2."""
     return [int(token) if token.isdigit() else token for token in re.split(r"(\d+)", name)]
-
-
-def _null_if_not_finite(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _lift(rows: pl.DataFrame, kpi: str, control: str, variant: str, group: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ lists that were shown, per query and per day.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,11 +16,11 @@ import polars as pl
 
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeTexts, Result
+from rankgate.core.present.base_result import Result
 from rankgate.core.present.charts.chart_views import BAND, Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import KPI, METRIC, P_VALUE
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, ShownChart, View
 from rankgate.data import read_qrels
 from rankgate.data.table_rows import in_row_order
 from rankgate.measurement.evaluation.evaluate import evaluate
@@ -122,9 +122,9 @@ class Satisfaction(Result):
         faults: codes of what the log doctor found that spoils users or times.
     """
 
-    kind: ClassVar[str] = "satisfaction"
-    label: ClassVar[str] = "Satisfaction over weeks"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "satisfaction"
+    label = "Satisfaction over weeks"
+    charts: ClassVar = {
         "weeks": ChartView(
             "KPIs by week",
             "Values by week (of its Monday, UTC) with 95 % intervals; users are units.",
@@ -160,16 +160,16 @@ class Satisfaction(Result):
             "online",
         ),
     }
-    order: ClassVar[int] = 67
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    order = 67
+    SCHEMAS: ClassVar = {
         "weeks": WEEKS,
         "cohorts": COHORTS,
         "ages": AGES,
         "trends": TRENDS,
         "correlations": CORRELATIONS,
     }
-    headline_text: ClassVar[str] = "{week_count:n week}, {users:n user} with a complete first week"
-    layout: ClassVar[Layout] = (
+    headline_text = "{week_count:n week}, {users:n user} with a complete first week"
+    layout = (
         ShownChart("weeks", "weeks"),
         ShownChart("novelty", "trends"),
         ShownChart("retention", "cohorts"),
@@ -200,7 +200,7 @@ class Satisfaction(Result):
             "of other kinds who stay: a difference of two variants has the same users in both."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (spoiled_notice("spoiled-users", "users or times"),)
+    notice_texts = (spoiled_notice("spoiled-users", "users or times"),)
 
     weeks: pl.DataFrame
     cohorts: pl.DataFrame
@@ -313,6 +313,7 @@ METRICS = ("nDCG@10",)
 _Z = 1.959963984540054
 _MIN_USERS = 2  # the fewest users for an interval
 _DAYS = 7
+_WEEK_OF_DAY = pl.col("day").dt.truncate("1w")
 
 
 def weeks(
@@ -367,10 +368,6 @@ def weeks(
     )
 
 
-def _week_of(column: str = "day") -> pl.Expr:
-    return pl.col(column).dt.truncate("1w")
-
-
 def _group_rates(rows: pl.DataFrame, keys: Sequence[str]) -> Iterable[dict[str, object]]:
     """The rate of each group, with users as units."""
     summed = rows.group_by(*keys, "user", maintain_order=True).agg(
@@ -392,14 +389,14 @@ def _group_rates(rows: pl.DataFrame, keys: Sequence[str]) -> Iterable[dict[str, 
 def _values_by_week(rows: pl.DataFrame) -> pl.DataFrame:
     if rows.is_empty():
         return pl.DataFrame(schema=WEEKS)
-    rows_with_week = rows.with_columns(week=_week_of().cast(pl.String))
+    rows_with_week = rows.with_columns(week=_WEEK_OF_DAY.cast(pl.String))
     return pl.DataFrame(_group_rates(rows_with_week, ("week", "kpi")), schema=WEEKS).sort("kpi", "week")
 
 
 def _retention_by_cohort(active_days: pl.DataFrame) -> pl.DataFrame:
     """Users by the week of their first event, and the number of users who are active later."""
     last_day = active_days["day"].max()
-    active = active_days.select("user", week=_week_of()).unique()
+    active = active_days.select("user", week=_WEEK_OF_DAY).unique()
     first_week = active.group_by("user").agg(cohort=pl.col("week").min())
     size = first_week.group_by("cohort").agg(users=pl.len())
     activity = active.join(first_week, on="user").with_columns(

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from dataclasses import field
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rankgate.core.declare import Count
 from rankgate.core.errors import InputError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
-from rankgate.core.present.layout import NOTICES, Layout, Sentence
+from rankgate.core.present.base_result import NoticeText, Result
+from rankgate.core.present.layout import NOTICES, Sentence
 from rankgate.data import Run, read_run
 from rankgate.data.files.conversion import choose_format, write_run
 from rankgate.online.events.diagnosis import diagnose_events, spoiled_notice
@@ -41,16 +41,14 @@ class ShownLists(Result):
         run: the run; None in a result that was read from JSON.
     """
 
-    kind: ClassVar[str] = "shown_lists"
-    main_table: ClassVar[str] = "run.table"
-    csv_table: ClassVar = None
-    label: ClassVar[str] = "Lists that users were shown"
-    order: ClassVar[int] = 63
-    headline_text: ClassVar[str] = (
-        "{queries:n list} with {documents:n document}, from {searches:n search}{variant_text}"
-    )
-    layout: ClassVar[Layout] = (NOTICES, Sentence("Written to {output}.", "output"))
-    notice_texts: ClassVar[NoticeTexts] = (
+    kind = "shown_lists"
+    main_table = "run.table"
+    csv_table = None
+    label = "Lists that users were shown"
+    order = 63
+    headline_text = "{queries:n list} with {documents:n document}, from {searches:n search}{variant_text}"
+    layout = (NOTICES, Sentence("Written to {output}.", "output"))
+    notice_texts = (
         spoiled_notice("spoiled-lists", "lists"),
         NoticeText(
             "several-lists",

@@ -113,7 +113,16 @@ def open_blobs(location: str, url: URL) -> Blobs:
         MissingExtraError: the location is a URL, and fsspec is not installed.
     """
     if "://" in location:
-        return _open_remote(location)
+        require("blobs in object storage need fsspec", "fsspec")
+        import fsspec
+
+        try:
+            system, path = fsspec.core.url_to_fs(location)
+        except ImportError as error:
+            raise MissingExtraError(f"blobs at this URL need another package: {error}.") from None
+        except (OSError, ValueError) as error:
+            raise UsageError(f"blobs: {error}.", code="unknown-store") from None
+        return Remote(location.split("?", maxsplit=1)[0], system, str(path).rstrip("/"))
     file = file_of(url)
     if file is None:
         return Folder(Path(location))
@@ -241,19 +250,6 @@ class HashOnlyBlobs:
 
     def remove(self, sha256: str) -> None:
         """Do nothing, because no blob is kept."""
-
-
-def _open_remote(url: str) -> Remote:
-    require("blobs in object storage need fsspec", "fsspec")
-    import fsspec
-
-    try:
-        system, path = fsspec.core.url_to_fs(url)
-    except ImportError as error:
-        raise MissingExtraError(f"blobs at this URL need another package: {error}.") from None
-    except (OSError, ValueError) as error:
-        raise UsageError(f"blobs: {error}.", code="unknown-store") from None
-    return Remote(url.split("?", maxsplit=1)[0], system, str(path).rstrip("/"))
 
 
 def _verify_hash(content: bytes, sha256: str, location: str) -> bytes:

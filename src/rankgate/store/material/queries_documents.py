@@ -20,6 +20,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.store.rows import (
     CHUNK_ROWS,
     MOMENT,
+    chunks_of,
     count_rows,
     insert,
     insert_table,
@@ -85,7 +86,7 @@ def add_queries(connection: Connection, project: int, table: pl.DataFrame) -> in
     """
     rows = [_row(project, row) for row in table.iter_rows(named=True)]
     columns = [name for name in _QUERY_COLUMNS[1:] if name in table.columns]
-    for begin in range(0, len(rows), CHUNK_ROWS):
+    for chunk in chunks_of(rows):
         upsert = insert(connection, queries)
         new: dict[str, Any] = {name: upsert.excluded[name] for name in columns}
         if set(table.columns) - set(_QUERY_COLUMNS):
@@ -96,7 +97,7 @@ def add_queries(connection: Connection, project: int, table: pl.DataFrame) -> in
             if new
             else upsert.on_conflict_do_nothing(index_elements=keys)
         )
-        connection.execute(statement, rows[begin : begin + CHUNK_ROWS])
+        connection.execute(statement, chunk)
     return len(rows)
 
 
@@ -154,13 +155,10 @@ def list_queries(
 
 def read_query_texts(connection: Connection, project: int, query_ids: Iterable[str]) -> dict[str, str]:
     """The texts of queries by id; those without a text are left out."""
-    ids = list(query_ids)
     text_of_query: dict[str, str] = {}
-    for begin in range(0, len(ids), CHUNK_ROWS):
+    for ids in chunks_of(list(query_ids)):
         statement = sa.select(queries.c.query_id, queries.c.text).where(
-            queries.c.project == project,
-            queries.c.query_id.in_(ids[begin : begin + CHUNK_ROWS]),
-            queries.c.text.is_not(None),
+            queries.c.project == project, queries.c.query_id.in_(ids), queries.c.text.is_not(None)
         )
         text_of_query |= {row.query_id: row.text for row in connection.execute(statement)}
     return text_of_query
@@ -277,8 +275,8 @@ def add_documents(connection: Connection, project: int, table: pl.DataFrame) -> 
                 source="documents",
                 code="document-changed",
             )
-    for begin in range(0, len(new), CHUNK_ROWS):
-        connection.execute(sa.insert(documents), new[begin : begin + CHUNK_ROWS])
+    for chunk in chunks_of(new):
+        connection.execute(sa.insert(documents), chunk)
     if completed:
         columns: dict[str, Any] = {
             name: sa.bindparam(f"new_{name}") for name in ("fields", "url", "image", "sha256")
@@ -329,13 +327,6 @@ def _documents_by_key(
     return {(document.doc_id, document.of_query): document for document in stored_documents}
 
 
-def _numbers_by_key(connection: Connection, project: int) -> pl.DataFrame:
-    names = (documents.c.doc_id, documents.c.of_query, documents.c.id)
-    statement = sa.select(*names).where(documents.c.project == project)
-    schema = {"doc_id": pl.String, "query_id": pl.String, "number": pl.Int64}
-    return read_table(connection, statement, schema)
-
-
 def ensure_documents(
     connection: Connection, project: int, pairs: Iterable[tuple[str, str]]
 ) -> dict[tuple[str, str], int]:
@@ -370,7 +361,10 @@ def number_documents(connection: Connection, project: int, pairs: pl.DataFrame) 
 
 def _find_numbers(connection: Connection, project: int, pairs: pl.DataFrame) -> pl.Series:
     """The number of each pair's document; null if the document is missing."""
-    numbers = _numbers_by_key(connection, project)
+    names = (documents.c.doc_id, documents.c.of_query, documents.c.id)
+    statement = sa.select(*names).where(documents.c.project == project)
+    schema = {"doc_id": pl.String, "query_id": pl.String, "number": pl.Int64}
+    numbers = read_table(connection, statement, schema)
     of_every_query = numbers.filter(pl.col("query_id") == "").select("doc_id", bare="number")
     return (
         pairs.join(numbers, on=_PAIR, how="left", maintain_order="left")
@@ -406,11 +400,11 @@ def documents_of_pairs(
     Fields for one query take precedence over fields for every query.
     """
     pair_list = list(dict.fromkeys(pairs))
-    doc_ids = list(dict.fromkeys(doc_id for _, doc_id in pair_list))
+    all_ids = list(dict.fromkeys(doc_id for _, doc_id in pair_list))
     document_of_key: dict[tuple[str, str], Document] = {}
-    for begin in range(0, len(doc_ids), CHUNK_ROWS):
+    for doc_ids in chunks_of(all_ids):
         statement = sa.select(documents).where(
-            documents.c.project == project, documents.c.doc_id.in_(doc_ids[begin : begin + CHUNK_ROWS])
+            documents.c.project == project, documents.c.doc_id.in_(doc_ids)
         )
         for row in connection.execute(statement):
             document_of_key[row.of_query, row.doc_id] = value_of(Document, row)

@@ -186,7 +186,9 @@ def read_counting_ratings(
                 connection, project, batch=batch, only=admitted_models, columns=columns, name=name
             )
     if model_ratings is not None and people is not None and models == "fill":
-        table = model_ratings.table.join(_graded_pairs(people.table), _PAIR, "anti", maintain_order="left")
+        last_rows = people.table.unique([*_PAIR, "rater"], keep="last", maintain_order=True)
+        graded_pairs = last_rows.filter(pl.col("grade").is_not_null()).select(_PAIR).unique()
+        table = model_ratings.table.join(graded_pairs, _PAIR, "anti", maintain_order="left")
         model_ratings = Ratings(table, name, model_ratings.scale, model_ratings.place) if len(table) else None
     rating_sets = [rating_set for rating_set in (people, model_ratings) if rating_set is not None]
     if not rating_sets:
@@ -194,9 +196,3 @@ def read_counting_ratings(
         raise InputError(problem, source=name, code="no-judgments")
     table = pl.concat([rating_set.table for rating_set in rating_sets])
     return Ratings(table, name, rating_sets[0].scale, RowLocation(name))
-
-
-def _graded_pairs(table: pl.DataFrame) -> pl.DataFrame:
-    """The pairs for which the last rating of at least one rater is a grade."""
-    last_rows = table.unique([*_PAIR, "rater"], keep="last", maintain_order=True)
-    return last_rows.filter(pl.col("grade").is_not_null()).select(_PAIR).unique()

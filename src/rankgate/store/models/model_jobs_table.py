@@ -20,8 +20,8 @@ from rankgate.core.frozen import dataclass
 from rankgate.store.models import model_answers_by_request
 from rankgate.store.models.model_job import Job
 from rankgate.store.rows import (
-    CHUNK_ROWS,
     MAX_AHEAD,
+    chunks_of,
     get_by_number,
     insert,
     list_values,
@@ -145,8 +145,8 @@ def add(
         created_by=created_by,
     )
     rows = [{"job": number, "task": task} for task in tasks]
-    for begin in range(0, len(rows), CHUNK_ROWS):
-        connection.execute(sa.insert(job_tasks), rows[begin : begin + CHUNK_ROWS])
+    for chunk in chunks_of(rows):
+        connection.execute(sa.insert(job_tasks), chunk)
     return get(connection, number)
 
 
@@ -203,8 +203,8 @@ def update_job(connection: Connection, job: int, settings: JsonObject, tasks: Co
     """Change the settings of a job, and add new tasks."""
     statement = insert(connection, job_tasks).on_conflict_do_nothing()
     rows = [{"job": job, "task": task} for task in tasks]
-    for begin in range(0, len(rows), CHUNK_ROWS):
-        connection.execute(statement, rows[begin : begin + CHUNK_ROWS])
+    for chunk in chunks_of(rows):
+        connection.execute(statement, chunk)
     total = sa.select(sa.func.count()).where(job_tasks.c.job == job)
     values = {"settings": dict(settings), "total": connection.scalar(total) or 0}
     connection.execute(sa.update(model_jobs).where(model_jobs.c.id == job).values(values))

@@ -164,7 +164,9 @@ def prepare(connection: Connection, project: int, rater: int, moment: datetime |
         if rules == _DEFAULT_RULES:
             continue
         if reason := _stop_reason(connection, project, row.id, rules, asked_at):
-            _stop(connection, row.id, rules, reason)
+            stored_batch = batches_of.change_batch(connection, row.id, state="paused")
+            stopped_rules = BatchRules(**(vars(rules) | {"stopped": reason}))
+            set_rules(connection, stored_batch, stopped_rules)
             continue
         if rules.again_of is not None:
             reserved.add(row.id)
@@ -211,7 +213,14 @@ def _stop_reason(
     if rules.stop_at is not None and moment >= rules.stop_at:
         return f"the date {rules.stop_at:%Y-%m-%d %H:%M} UTC is reached"
     if rules.stop_ratings is not None or rules.stop_hours is not None:
-        count, seconds = _work(connection, project, batch)
+        of_batch = sa.select(tasks.c.id).where(tasks.c.batch == batch)
+        answered = sa.select(sa.func.count()).where(
+            assignments.c.task.in_(of_batch), assignments.c.state == "answered"
+        )
+        worked = sa.select(sa.func.sum(answer_counts.c.active_seconds)).where(
+            answer_counts.c.project == project, answer_counts.c.batch == batch
+        )
+        count, seconds = connection.scalar(answered) or 0, float(connection.scalar(worked) or 0.0)
         if rules.stop_ratings is not None and count >= rules.stop_ratings:
             return f"{count_noun(count, 'rating is', 'ratings are')} given"
         if rules.stop_hours is not None and seconds >= rules.stop_hours * 3600:
@@ -221,24 +230,6 @@ def _stop_reason(
         if progress.total and not progress.open and not progress.disputed:
             return "every pair has its grade"
     return ""
-
-
-def _work(connection: Connection, project: int, batch: int) -> tuple[int, float]:
-    """The number of answered tasks of a batch, and the seconds of its answers without idle time."""
-    of_batch = sa.select(tasks.c.id).where(tasks.c.batch == batch)
-    answered = sa.select(sa.func.count()).where(
-        assignments.c.task.in_(of_batch), assignments.c.state == "answered"
-    )
-    worked = sa.select(sa.func.sum(answer_counts.c.active_seconds)).where(
-        answer_counts.c.project == project, answer_counts.c.batch == batch
-    )
-    return connection.scalar(answered) or 0, float(connection.scalar(worked) or 0.0)
-
-
-def _stop(connection: Connection, batch: int, rules: BatchRules, reason: str) -> None:
-    stored_batch = batches_of.change_batch(connection, batch, state="paused")
-    stopped_rules = BatchRules(**(vars(rules) | {"stopped": reason}))
-    set_rules(connection, stored_batch, stopped_rules)
 
 
 def _again_batch(connection: Connection, batch: int, name: str) -> int:

@@ -15,7 +15,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.data.qrels import GRADED
 from rankgate.store.material import projects, queries_documents
 from rankgate.store.rows import (
-    CHUNK_ROWS,
+    chunks_of,
     count_rows,
     insert,
     list_values,
@@ -268,11 +268,9 @@ def add_preferences(connection: Connection, batch: Batch, sides: Sequence[tuple[
 def _add(connection: Connection, batch: Batch, rows: list[JsonObject]) -> int:
     in_batch = tasks.c.batch == batch.id
     earlier_count = count_rows(connection, in_batch)
-    for begin in range(0, len(rows), CHUNK_ROWS):
-        chunk = [
-            {"project": batch.project, "batch": batch.id, **row} for row in rows[begin : begin + CHUNK_ROWS]
-        ]
-        connection.execute(insert(connection, tasks).on_conflict_do_nothing(), chunk)
+    for chunk in chunks_of(rows):
+        batch_rows = [{"project": batch.project, "batch": batch.id, **row} for row in chunk]
+        connection.execute(insert(connection, tasks).on_conflict_do_nothing(), batch_rows)
     return count_rows(connection, in_batch) - earlier_count
 
 

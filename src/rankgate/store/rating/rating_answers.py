@@ -283,7 +283,15 @@ def list_pairs(
         .limit(most)
     )
     rows = connection.execute(statement).all()
-    answers = _answers(connection, [row.id for row in rows])
+    answered = (
+        sa.select(assignments.c.task, raters.c.name, assignments.c.grade)
+        .join(raters, raters.c.id == assignments.c.rater)
+        .where(assignments.c.task.in_([row.id for row in rows]), assignments.c.state == "answered")
+        .order_by(assignments.c.task, raters.c.name)
+    )
+    answers: dict[int, list[RaterGrade]] = defaultdict(list)
+    for task, rater, grade in connection.execute(answered):
+        answers[task].append(RaterGrade(rater, grade))
     return [Pair(*row, answers=answers[row.id]) for row in rows]
 
 
@@ -301,19 +309,6 @@ def _conditions(project: int, task_filter: TaskFilter) -> list[sa.ColumnElement[
         is_answered = sa.and_(assignments.c.rater == task_filter.rater, assignments.c.state == "answered")
         conditions.append(tasks.c.id.in_(sa.select(assignments.c.task).where(is_answered)))
     return conditions
-
-
-def _answers(connection: Connection, numbers: list[int]) -> dict[int, list[RaterGrade]]:
-    statement = (
-        sa.select(assignments.c.task, raters.c.name, assignments.c.grade)
-        .join(raters, raters.c.id == assignments.c.rater)
-        .where(assignments.c.task.in_(numbers), assignments.c.state == "answered")
-        .order_by(assignments.c.task, raters.c.name)
-    )
-    answers_of_task: dict[int, list[RaterGrade]] = defaultdict(list)
-    for task, rater, grade in connection.execute(statement):
-        answers_of_task[task].append(RaterGrade(rater, grade))
-    return answers_of_task
 
 
 def withdraw_answers(

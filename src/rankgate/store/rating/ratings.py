@@ -407,22 +407,18 @@ def _with_ids(connection: Connection, table: pl.DataFrame) -> pl.DataFrame:
     """A table with ``query_id`` and ``doc_id`` instead of the numbers ``query`` and ``document``."""
     other_columns = [name for name in table.columns if name not in {"query", "document"}]
     for number, column in (("query", queries.c.query_id), ("document", documents.c.doc_id)):
-        names = _read_names(connection, table[number], column.table.c.id, column)
+        # the ``name`` of each ``number`` of a column; a join in SQL would make one for each rating
+        schema = {"number": pl.Int64, "name": pl.String}
+        pieces = [pl.DataFrame(schema=schema)]
+        for chunk in table[number].unique().to_frame().iter_slices(CHUNK_ROWS):
+            statement = sa.select(column.table.c.id, column).where(
+                column.table.c.id.in_(chunk.to_series().to_list())
+            )
+            pieces.append(read_table(connection, statement, schema))
+        names = pl.concat(pieces)
         names = names.rename({"number": number, "name": column.name})
         table = table.join(names, on=number, how="left", maintain_order="left").drop(number)
     return table.select("query_id", "doc_id", *other_columns)
-
-
-def _read_names(
-    connection: Connection, numbers: pl.Series, number: sa.Column[Any], name: sa.Column[Any]
-) -> pl.DataFrame:
-    """The ``name`` of each ``number`` of a column; a join in SQL would make one for each rating."""
-    schema = {"number": pl.Int64, "name": pl.String}
-    pieces = [pl.DataFrame(schema=schema)]
-    for chunk in numbers.unique().to_frame().iter_slices(CHUNK_ROWS):
-        statement = sa.select(number, name).where(number.in_(chunk.to_series().to_list()))
-        pieces.append(read_table(connection, statement, schema))
-    return pl.concat(pieces)
 
 
 def with_raters(connection: Connection, answers: pl.DataFrame) -> pl.DataFrame:

@@ -182,7 +182,7 @@ def progress_by_batch(connection: Connection, project: int, batch: int | None = 
         .where(
             assignments.c.rater.in_(sa.select(raters.c.id)),  # the index begins with this column
             assignments.c.state == "locked",
-            assignments.c.until > _now(),
+            assignments.c.until > sa.bindparam(None, now(), type_=Moment),
             is_of_batch,
             tasks.c.gold.is_(None),
             QUERY_SHOWN,
@@ -200,10 +200,6 @@ def progress_by_batch(connection: Connection, project: int, batch: int | None = 
 
 _LEFT_OUT = (tasks.c.gold.is_not(None), sa.and_(tasks.c.gold.is_(None), sa.not_(QUERY_SHOWN)))
 """The tasks that do not count: hidden questions, and other tasks of archived queries."""
-
-
-def _now() -> sa.BindParameter[datetime]:
-    return sa.bindparam(None, now(), type_=Moment)
 
 
 def count_remaining(connection: Connection, batch: int, rater: int) -> int:

@@ -109,12 +109,7 @@ def withdraw_annotation(
 
 
 def list_annotations(
-    connection: Connection,
-    project: int,
-    *,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    metric: str | None = None,
+    connection: Connection, project: int, *, since: datetime | None = None, metric: str | None = None
 ) -> list[Annotation]:
     """The annotations of a project in the order of time, without withdrawn annotations.
 
@@ -122,7 +117,6 @@ def list_annotations(
         connection: a connection to a store.
         project: the number of the project.
         since: from this moment on.
-        until: before this moment.
         metric: only annotations for this metric or for all metrics.
     """
     withdrawn_ids = sa.select(annotation_facts.c.withdraws).where(annotation_facts.c.withdraws.is_not(None))
@@ -133,8 +127,6 @@ def list_annotations(
     )
     if since is not None:
         statement = statement.where(annotation_facts.c.at >= since)
-    if until is not None:
-        statement = statement.where(annotation_facts.c.at < until)
     if metric is not None:
         statement = statement.where(
             sa.or_(annotation_facts.c.metric == metric, annotation_facts.c.metric.is_(None))

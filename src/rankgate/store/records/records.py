@@ -19,7 +19,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.codec import fits
 from rankgate.store.blobs.blob_folders import Blobs, from_parquet, read_json_blob, save_blob, to_parquet
 from rankgate.store.rows import (
-    CHUNK_ROWS,
+    chunks_of,
     find_value,
     get_by_number,
     list_values,
@@ -323,8 +323,8 @@ def add(
         {"record": number, **vars(figure), "run_sha256": _run_hash(record.inputs, figure.system)}
         for figure in record.values
     ]
-    for begin in range(0, len(rows), CHUNK_ROWS):
-        connection.execute(sa.insert(record_values), rows[begin : begin + CHUNK_ROWS])
+    for chunk in chunks_of(rows):
+        connection.execute(sa.insert(record_values), chunk)
     return AddedRecord(get(connection, number), new=True)
 
 
@@ -371,15 +371,7 @@ _HASH_LETTERS = 8
 
 
 def list_records(
-    connection: Connection,
-    project: int,
-    *,
-    kind: str | None = None,
-    system: str | None = None,
-    branch: str | None = None,
-    since: datetime | None = None,
-    before: int | None = None,
-    most: int = 100,
+    connection: Connection, project: int, *, kind: str | None = None, most: int = 100
 ) -> list[Record]:
     """The latest records of a project by evaluation time, newest first.
 
@@ -387,27 +379,13 @@ def list_records(
         connection: a connection to a store.
         project: the number of the project.
         kind: only records of this kind of result.
-        system: only records of this system.
-        branch: only records of this branch.
-        since: only evaluations at this time or later.
-        before: the last record on the page before; only records after it in the list are returned.
         most: the largest number of records.
     """
-    time, number = records.c.evaluated_at, records.c.id
     statement = sa.select(records).where(records.c.project == project)
-    for column, wanted_value in ((records.c.kind, kind), (records.c.branch, branch)):
-        if wanted_value is not None:
-            statement = statement.where(column == wanted_value)
-    if system is not None:
-        statement = statement.where(records.c.system == system)
-    if since is not None:
-        statement = statement.where(time >= since)
-    if before is not None:
-        last = get(connection, before)
-        statement = statement.where(
-            sa.or_(time < last.evaluated_at, sa.and_(time == last.evaluated_at, number < before))
-        )
-    return list_values(connection, Record, statement.order_by(time.desc(), number.desc()).limit(most))
+    if kind is not None:
+        statement = statement.where(records.c.kind == kind)
+    order = (records.c.evaluated_at.desc(), records.c.id.desc())
+    return list_values(connection, Record, statement.order_by(*order).limit(most))
 
 
 def records_of_project(connection: Connection, project: int, numbers: Iterable[int]) -> list[Record]:

@@ -145,7 +145,6 @@ def list_points(
     slice: str | None = "",  # noqa: A002 - the term
     branch: str | None = None,
     since: datetime | None = None,
-    until: datetime | None = None,
     record: int | None = None,
 ) -> list[Point]:
     """The figures of a project, ordered by evaluation time, then by recording; see `merge_evaluations`.
@@ -158,7 +157,6 @@ def list_points(
         slice: only this slice; empty means all queries, None means every slice.
         branch: only this branch.
         since: only evaluations at this time or later.
-        until: only evaluations before this time.
         record: only figures of the record with this number.
     """
     figures = [column for column in record_values.c if column.name != "record"]
@@ -177,8 +175,6 @@ def list_points(
             statement = statement.where(column == wanted_value)
     if since is not None:
         statement = statement.where(records.c.evaluated_at >= since)
-    if until is not None:
-        statement = statement.where(records.c.evaluated_at < until)
     order = (records.c.evaluated_at, records.c.id, record_values.c.system, record_values.c.slice)
     return merge_evaluations(value_of(Point, row) for row in connection.execute(statement.order_by(*order)))
 

@@ -16,9 +16,9 @@ import polars as pl
 
 from rankgate.core.errors import RankgateError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import NOTICES, Layout, View
+from rankgate.core.present.layout import NOTICES, View
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
 from rankgate.data.id_match import ACCEPT
@@ -65,14 +65,12 @@ class Attribution(Result):
         warnings: what is not known, and why.
     """
 
-    kind: ClassVar[str] = "attribution"
-    label: ClassVar[str] = "What a difference came from"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"parts": PARTS_SCHEMA}
-    headline_text: ClassVar[str] = (
-        "{metric} of {system}: {before:.4f} to {after:.4f}, {delta:+.4f}: {finding}"
-    )
-    layout: ClassVar[Layout] = (View("parts"), NOTICES)
-    notice_texts: ClassVar[NoticeTexts] = (NoticeText("attribution", "{row}", source="warnings"),)
+    kind = "attribution"
+    label = "What a difference came from"
+    SCHEMAS: ClassVar = {"parts": PARTS_SCHEMA}
+    headline_text = "{metric} of {system}: {before:.4f} to {after:.4f}, {delta:+.4f}: {finding}"
+    layout = (View("parts"), NOTICES)
+    notice_texts = (NoticeText("attribution", "{row}", source="warnings"),)
 
     metric: str
     system: str

@@ -99,7 +99,8 @@ class Schedule:
         """The first due time after a moment, or None."""
         start = clock_time(moment, self.zone)
         if not self.hourly:
-            return next((due_at for due_at in self._first_shown(start) if due_at > moment), None)
+            due_times = (first_moment_of(clock, self.zone) for clock in self._clocks(start))
+            return next((due_at for due_at in due_times if due_at > moment), None)
         # if the clock is put back within a day, some earlier local times appear again
         shifted_start = clock_time(moment + _DAY, self.zone) - _DAY
         starts = {start, min(start, shifted_start)}
@@ -108,10 +109,6 @@ class Schedule:
             for first in starts
         )
         return min((due_at for due_at in candidates if due_at is not None), default=None)
-
-    def _first_shown(self, start: datetime) -> Iterator[datetime]:
-        """The moments of the scheduled local times after a start, each local time once."""
-        return (first_moment_of(clock, self.zone) for clock in self._clocks(start))
 
     def _clock_moments(self, start: datetime) -> Iterator[datetime]:
         """The moments of scheduled local times after a start; a time has two, one or none."""

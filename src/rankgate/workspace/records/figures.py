@@ -216,7 +216,17 @@ def _figures_of_comparisons(comparisons: Sequence[Comparison]) -> Figures:
     # a baseline was evaluated when it was new: it begins no series here
     values = compute_means(pl.concat(candidates, how="diagonal"), first.lower)
     for comparison in comparisons:
-        values += _slice_values(comparison)
+        values += [
+            Value(
+                row["metric"],
+                comparison.candidate.name,
+                row["candidate"],
+                n=row["n"],
+                slice=f"{row['tag']}={row['value']}",
+                higher_is_better=row["metric"] not in comparison.lower,
+            )
+            for row in comparison.slices.iter_rows(named=True)
+        ]
     runs = {
         system.name: system.sha256
         for system in (first.baseline, *(comparison.candidate for comparison in comparisons))
@@ -248,20 +258,6 @@ def _values_of_system(comparison: Comparison, role: str) -> pl.DataFrame:
         "metric", index="query_id", values=role
     )
     return values.sort("query_id").select(pl.lit(name).alias("system"), pl.all())
-
-
-def _slice_values(comparison: Comparison) -> list[Value]:
-    return [
-        Value(
-            row["metric"],
-            comparison.candidate.name,
-            row["candidate"],
-            n=row["n"],
-            slice=f"{row['tag']}={row['value']}",
-            higher_is_better=row["metric"] not in comparison.lower,
-        )
-        for row in comparison.slices.iter_rows(named=True)
-    ]
 
 
 def scorecard_figures(result: Scorecard) -> Figures:

@@ -5,7 +5,7 @@ A history has comparable segments, change-points, breaks and annotations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, MutableMapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from functools import partial
@@ -22,7 +22,7 @@ from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import P_VALUE, SYSTEM
 from rankgate.core.present.document_model import Entries, Entry
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, Texts, View
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View
 from rankgate.core.present.result_frames import make_frame
 from rankgate.measurement.stats.change_points import (
     MIN_EVALUATIONS,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from rankgate.store.records.record_notes import Annotation
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
-    from rankgate.workspace.records.storages.record_storage import RecordStorage
 
 
 HIGH_CORRELATION = 0.5
@@ -80,6 +79,7 @@ _LATEST = Columns(
     Column("since", pl.String, "the day of the first evaluation", ".10"),
     Column("evaluations", pl.Int64, "the number of evaluations"),
 )
+_DELTA = Column("delta", pl.Float64, "after − before", "signed")
 BREAKS_SCHEMA = Columns(
     "One row per evaluation with a value that cannot be compared with the value before it. The parts are "
     "null unless the run before is kept.",
@@ -89,7 +89,7 @@ BREAKS_SCHEMA = Columns(
     Column("reasons", pl.String, "the difference: judgments, convention or queries"),
     Column("before", pl.Float64, "the value before"),
     Column("after", pl.Float64, "the value after"),
-    Column("delta", pl.Float64, "after − before", "signed"),
+    _DELTA,
     Column(
         "judgments",
         pl.Float64,
@@ -112,7 +112,7 @@ CHANGES_SCHEMA = Columns(
     Column("revision", pl.String, "the revision of git of the first record after it"),
     Column("before", pl.Float64, "the mean before"),
     Column("after", pl.Float64, "the mean after"),
-    Column("delta", pl.Float64, "after − before", "signed"),
+    _DELTA,
     Column(
         "gain",
         pl.Float64,
@@ -162,21 +162,21 @@ class History(Result):
         rate: false alarms for each evaluation of a series, where days are independent.
     """
 
-    kind: ClassVar[str] = "history"
-    charts: ClassVar[Mapping[str, str]] = {"history": "rankgate.workspace.records.history_chart:HISTORY"}
-    order: ClassVar[int] = 3
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    kind = "history"
+    charts: ClassVar = {"history": "rankgate.workspace.records.history_chart:HISTORY"}
+    order = 3
+    SCHEMAS: ClassVar = {
         "series": SERIES_SCHEMA,
         "breaks": BREAKS_SCHEMA,
         "changes": CHANGES_SCHEMA,
         "annotations": ANNOTATIONS_SCHEMA,
     }
-    headline_text: ClassVar[Texts] = (
+    headline_text = (
         "{metric}",
         Sentence(" for {slice}", "slice"),
         ": {series:n evaluation}, {changes:n change}, {breaks:n break}",
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         View(
             "latest",
             "",
@@ -345,7 +345,12 @@ def history(
     with closing(open_storage(None if from_ is None else str(from_), store, project)) as storage:
         points = storage.points(metric, system, slice, begin)
         if not points:
-            raise _unknown_metric(storage, metric, system, slice)
+            metrics = sorted({point.metric for point in storage.points(None, None, "", None)})
+            hint = f"; known: {', '.join(metrics[:20])}" if metrics else "; record an evaluation first"
+            filters = f" of {system}" if system else ""
+            filters += f" for {slice}" if slice else ""
+            problem = f"{storage.name} has no values of {metric!r}{filters}{hint}."
+            raise UsageError(problem, code="unknown-metric")
         return make_history(
             points,
             storage.annotations(metric, begin),
@@ -354,15 +359,6 @@ def history(
             rate=rate,
             bridge=partial(split_break, storage) if bridge else None,
         )
-
-
-def _unknown_metric(storage: RecordStorage, metric: str, system: str | None, slice_name: str) -> UsageError:
-    metrics = sorted({point.metric for point in storage.points(None, None, "", None)})
-    hint = f"; known: {', '.join(metrics[:20])}" if metrics else "; record an evaluation first"
-    filters = f" of {system}" if system else ""
-    filters += f" for {slice_name}" if slice_name else ""
-    problem = f"{storage.name} has no values of {metric!r}{filters}{hint}."
-    return UsageError(problem, code="unknown-metric")
 
 
 def make_history(

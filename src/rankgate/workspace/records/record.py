@@ -20,10 +20,10 @@ import polars as pl
 from rankgate.core.console.declared_options import parse_pairs
 from rankgate.core.errors import InputError, RankgateError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, Texts, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.result_frames import make_frame
 from rankgate.data.collection import Collection
@@ -70,10 +70,10 @@ class Recorded(Result):
         warnings: what later readers will not see.
     """
 
-    kind: ClassVar[str] = "recorded"
-    label: ClassVar[str] = "Recorded evaluations"
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"records": RECORDS_SCHEMA}
-    layout: ClassVar[Layout] = (
+    kind = "recorded"
+    label = "Recorded evaluations"
+    SCHEMAS: ClassVar = {"records": RECORDS_SCHEMA}
+    layout = (
         View(
             "records",
             cells=(
@@ -83,8 +83,8 @@ class Recorded(Result):
         ),
         NOTICES,
     )
-    notice_texts: ClassVar[NoticeTexts] = (NoticeText("record", "{row}", source="warnings"),)
-    headline_text: ClassVar[Texts] = (
+    notice_texts = (NoticeText("record", "{row}", source="warnings"),)
+    headline_text = (
         Sentence("{new:,} recorded", lambda recorded: recorded.new or not recorded.repeated),
         Sentence(", ", lambda recorded: recorded.new and recorded.repeated),
         Sentence("{repeated:,} recorded before", "repeated"),
@@ -221,10 +221,6 @@ def _store_records(storage: RecordStorage, new_records: Sequence[NewRecord]) -> 
                 "queries": queries,
             }
         )
-    return Recorded(storage.name, make_frame(rows, RECORDS_SCHEMA), _list_warnings(new_records))
-
-
-def _list_warnings(new_records: Sequence[NewRecord]) -> tuple[str, ...]:
     warnings = []
     empty = sorted({new_record.kind for new_record in new_records if not new_record.values})
     if empty:
@@ -238,7 +234,7 @@ def _list_warnings(new_records: Sequence[NewRecord]) -> tuple[str, ...]:
         warnings.append(
             "the judgments are not known by their hash, so a change of them is not seen; give --qrels."
         )
-    return tuple(warnings)
+    return Recorded(storage.name, make_frame(rows, RECORDS_SCHEMA), tuple(warnings))
 
 
 def _read_result(content: Result | JsonObject | str | Path) -> Result:

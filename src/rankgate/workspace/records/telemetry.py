@@ -57,7 +57,10 @@ def send_figures(result: Result, service: str) -> None:
     if not address:
         problem = "--also otlp sends figures to the address in OTEL_EXPORTER_OTLP_ENDPOINT, which is not set."
         raise UsageError(problem, code="missing-input")
-    headers = _read_headers(next(filter(None, map(os.environ.get, _HEADERS)), ""))
+    # name=value,name=value, with values encoded as in URLs
+    header_text = next(filter(None, map(os.environ.get, _HEADERS)), "")
+    pairs = [pair.partition("=") for pair in header_text.split(",")]
+    headers = {name.strip(): unquote(value.strip()) for name, equals, value in pairs if equals}
     milliseconds = next(filter(None, map(os.environ.get, _TIMEOUTS)), "")
     timeout = float(milliseconds) / 1000 if milliseconds.isdecimal() else _SECONDS
     secrets = Secrets()
@@ -135,9 +138,3 @@ def _attributes(attributes: Mapping[str, str], prefix: str = "") -> list[dict[st
     return [
         {"key": prefix + name, "value": {"stringValue": text}} for name, text in attributes.items() if text
     ]
-
-
-def _read_headers(text: str) -> dict[str, str]:
-    """The headers of ``name=value,name=value``, whose values are encoded as in URLs."""
-    pairs = [pair.partition("=") for pair in text.split(",") if pair.strip()]
-    return {name.strip(): unquote(value.strip()) for name, equals, value in pairs if equals}

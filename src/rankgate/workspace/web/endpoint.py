@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from starlette.datastructures import UploadFile
     from starlette.requests import Request
 
-    from rankgate.core.present.document_model import PlainRows
     from rankgate.core.value_types import Json, JsonObject
     from rankgate.workspace.web.rendering import PageValue
     from rankgate.workspace.web.security import RequestBuckets, SharedRequestBuckets
@@ -243,14 +242,28 @@ class Endpoint:
         elif isinstance(reply, ActionReply):
             response = self._finish(request, identity, reply, as_json=as_json)
         elif self.form == "csv" and reply.rows is not None:
-            return self._file(_csv_file(reply.rows, request.url.path, raw=raw))
+            # the main table of a page as CSV, for spreadsheets or unchanged for programs
+            content = (csv_form.plain_csv if raw else csv_form.guarded_csv)(reply.rows.head, reply.rows.rows)
+            return self._file(
+                FileReply(content.encode(), "text/csv; charset=utf-8", request.url.path.rpartition("/")[2])
+            )
         elif as_json:
             response = Response(to_json(reply.data), reply.status, media_type="application/json")
         else:
-            html = self._page(request, identity, reply, cookies)
+            values = self._values(request, identity, reply.extra.get("record_group", ""))
+            if identity.session is None and not values["csrf"]:  # a form before sign-in
+                values["csrf"] = cookies[FORM] = secrets.token_urlsafe()
+            values |= self._texts(request, reply.template)
+            html = render_template(reply.template, **values, **reply.data, **reply.extra)
             response = Response(html, reply.status, media_type="text/html")
         for name, value in cookies.items():
-            self._cookie(response, name, value)
+            path = self.config.base or "/"
+            if value is None:
+                response.delete_cookie(name, path=path)
+            else:
+                response.set_cookie(
+                    name, value, path=path, httponly=True, samesite="lax", secure=self.config.secure
+                )
         images = reply.images if isinstance(reply, PageReply) else ()
         return add_security_headers(response, self.config, images)
 
@@ -276,15 +289,6 @@ class Endpoint:
         response = Response(reply.content, headers=headers, media_type=reply.media)
         return add_security_headers(response, self.config)
 
-    def _page(
-        self, request: Request, identity: Identity, reply: PageReply, cookies: dict[str, str | None]
-    ) -> str:
-        values = self._values(request, identity, reply.extra.get("record_group", ""))
-        if identity.session is None and not values["csrf"]:  # a form before sign-in
-            values["csrf"] = cookies[FORM] = secrets.token_urlsafe()
-        values |= self._texts(request, reply.template)
-        return render_template(reply.template, **values, **reply.data, **reply.extra)
-
     def _texts(self, request: Request, template: str) -> dict[str, Any]:
         """The texts of a template in the reader's language, and the other languages."""
         if template not in TRANSLATED:
@@ -305,13 +309,15 @@ class Endpoint:
         if done_route and done_route.does_step and (identity.role or "") in done_route.needs:
             page_request = WebRequest(self.config, self.cache, identity, request.path_params)
             following = self.find_following(page_request)
+        # the query string for links to the JSON and CSV versions of a page
+        parameters = [(name, value) for name, value in request.query_params.multi_items() if name != "done"]
         return {
             "base": self.config.base,
             "routes": self.routes,
             "title": self.route.title,
             "here": request.url.path,
             "languages": (),
-            "search": _query_string(request),
+            "search": urlencode(parameters, quote_via=quote),
             "who": identity,
             "menu": make_menu(identity, self.routes, self.config.base, self.route.name, record_group),
             "csrf": identity.session.csrf if identity.session else request.cookies.get(FORM, ""),
@@ -321,15 +327,6 @@ class Endpoint:
 
     def _scheme(self, request: Request) -> str:
         return "https" if self.config.secure else request.url.scheme
-
-    def _cookie(self, response: Response, name: str, value: str | None) -> None:
-        path = self.config.base or "/"
-        if value is None:
-            response.delete_cookie(name, path=path)
-        else:
-            response.set_cookie(
-                name, value, path=path, httponly=True, samesite="lax", secure=self.config.secure
-            )
 
     def _refused(
         self,
@@ -407,18 +404,6 @@ class Endpoint:
         return {}
 
 
-def _csv_file(rows: PlainRows, path: str, *, raw: bool) -> FileReply:
-    """The main table of a page as CSV, for spreadsheets or unchanged for programs."""
-    content = (csv_form.plain_csv if raw else csv_form.guarded_csv)(rows.head, rows.rows)
-    return FileReply(content.encode(), "text/csv; charset=utf-8", path.rpartition("/")[2])
-
-
-def _query_string(request: Request) -> str:
-    """The query string for links to the JSON and CSV versions of a page."""
-    parameters = [(name, value) for name, value in request.query_params.multi_items() if name != "done"]
-    return urlencode(parameters, quote_via=quote)
-
-
 def _refusal_of(error: RankgateError) -> RequestRefused:
     if error.code in _STORE_FAULTS:
         _LOG.error("%s (%s)", error, error.code)
@@ -435,11 +420,10 @@ def _is_small(request: Request) -> bool:
 
 def wants_json(request: Request) -> bool:
     """True if a program sends the request, with a token or with JSON."""
-    return "authorization" in request.headers or _is_json(request)
-
-
-def _is_json(request: Request) -> bool:
-    return request.headers.get("content-type", "").partition(";")[0].strip() == "application/json"
+    return (
+        "authorization" in request.headers
+        or request.headers.get("content-type", "").partition(";")[0].strip() == "application/json"
+    )
 
 
 def _client_address(request: Request) -> str:

@@ -277,7 +277,18 @@ class RequestObserver:
         try:
             await self.app(scope, receive, send_observed)
         finally:
-            self._record(scope, status, time.perf_counter() - begin)
+            seconds = time.perf_counter() - begin
+            route = _route_path(scope)
+            method = scope["method"] if route != _UNKNOWN_ROUTE else "other"
+            self.measures.request(method, route, status, seconds)
+            details: dict[str, Json] = {
+                "method": scope["method"],
+                "route": route,
+                "status": status,
+                "ms": round(1000 * seconds, 1),
+                "client": scope["client"][0] if scope["client"] else "",
+            }
+            _LOG.info("%s %s %d", scope["method"], route, status, extra={DETAILS_KEY: details})
             REQUEST_NUMBER.reset(context_token)
 
     def _number(self, scope: Scope) -> str:
@@ -286,19 +297,6 @@ class RequestObserver:
         if self.config.proxied and _NUMBER_PATTERN.fullmatch(proxy_number):
             return proxy_number
         return secrets.token_hex(8)
-
-    def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        route = _route_path(scope)
-        method = scope["method"] if route != _UNKNOWN_ROUTE else "other"
-        self.measures.request(method, route, status, seconds)
-        details: dict[str, Json] = {
-            "method": scope["method"],
-            "route": route,
-            "status": status,
-            "ms": round(1000 * seconds, 1),
-            "client": scope["client"][0] if scope["client"] else "",
-        }
-        _LOG.info("%s %s %d", scope["method"], route, status, extra={DETAILS_KEY: details})
 
 
 def _route_path(scope: Scope) -> str:

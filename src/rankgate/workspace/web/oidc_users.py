@@ -234,7 +234,10 @@ def find_user(
     for pending_invitation in waiting:
         invitations.apply_invitation(connection, pending_invitation, user)
         _audit(connection, user, "invitation.accept")
-    _grant_group_roles(connection, settings, claims, user)
+    # set or remove the roles in projects that are controlled by groups
+    granted_roles = _roles_of_groups(settings, claims)
+    for project in dict.fromkeys(project for _, project, _ in settings.groups):
+        _set_role(connection, user, project, granted_roles.get(project))
     return users.get(connection, user.id) or user
 
 
@@ -298,15 +301,6 @@ def _roles_of_groups(settings: OidcSettings, claims: JsonObject) -> dict[str, st
             roles = (role_of_project.get(project, role), role)
             role_of_project[project] = min(roles, key=ROLES.index)
     return role_of_project
-
-
-def _grant_group_roles(
-    connection: Connection, settings: OidcSettings, claims: JsonObject, user: User
-) -> None:
-    """Set or remove the roles in projects that are controlled by groups."""
-    granted_roles = _roles_of_groups(settings, claims)
-    for project in dict.fromkeys(project for _, project, _ in settings.groups):
-        _set_role(connection, user, project, granted_roles.get(project))
 
 
 def _set_role(connection: Connection, user: User, project: str, role: str | None) -> None:

@@ -112,7 +112,12 @@ def _describe_operation(route: Route) -> dict[str, Any]:
         },
     }
     if route.method == "POST":
-        operation["requestBody"] = _describe_body(route)
+        schema = _object_schema(route.fields)
+        media = "multipart/form-data" if route.has_file else "application/json"
+        operation["requestBody"] = {
+            "required": bool(schema["required"]),
+            "content": {media: {"schema": schema}},
+        }
     return operation
 
 
@@ -129,12 +134,6 @@ def _describe_content(route: Route) -> dict[str, Json]:
     if route.path.endswith("/file"):
         return {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     return {"application/json": {"schema": {"type": "object"}}}
-
-
-def _describe_body(route: Route) -> dict[str, Json]:
-    schema = _object_schema(route.fields)
-    media = "multipart/form-data" if route.has_file else "application/json"
-    return {"required": bool(schema["required"]), "content": {media: {"schema": schema}}}
 
 
 def _object_schema(fields: tuple[Field, ...]) -> dict[str, Json]:

@@ -1,4 +1,7 @@
-"""All routes of the server, in the order of their paths; each stands on its handler."""
+"""All routes of the server, in the order of their paths; each stands on its handler.
+
+The modules declare their routes when they are imported.
+"""
 
 from __future__ import annotations
 

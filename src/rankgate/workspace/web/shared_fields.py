@@ -61,5 +61,8 @@ ALERTS_PATH = "/projects/{project}/alerts"
 (SYSTEM,) = declared_fields(history, "system")
 (SINCE_FIELD,) = declared_fields(history, "since", since={"kind": "moment"})
 AFTER_FIELD = Field("after", "After", "whole")
+BEFORE_FIELD = Field("before", "Before", "whole")
+DEADLINE_FIELD = Field("deadline", "Deadline", "moment")
+WATCHED_METRIC = Field("metric", "Metric", required=True, most=200, options=web_request.list_watched_metrics)
 SLICE = Field("slice", "Slice", most=500)
 PROJECT = "/projects/{project}"

@@ -576,29 +576,20 @@ _READERS: Mapping[str, Callable[[Field, Any], Any]] = {
 """Readers of the values of non-text fields, by kind."""
 
 
-def list_run_names(request: WebRequest) -> list[str]:
-    """The names of the project's runs."""
-    with request.store.read() as connection:
-        return [run.name for run in stored_runs.list_runs(connection, request.project.id)]
+def _list_names(list_rows: Callable[[Connection, int], Sequence[Any]]) -> Callable[[WebRequest], list[str]]:
+    """A function that lists the names of the rows of a request's project."""
+
+    def list_names(request: WebRequest) -> list[str]:
+        with request.store.read() as connection:
+            return [row.name for row in list_rows(connection, request.project.id)]
+
+    return list_names
 
 
-def list_batch_names(request: WebRequest) -> list[str]:
-    """The names of the project's batches."""
-    with request.store.read() as connection:
-        return [batch.name for batch in batches.list_batches(connection, request.project.id)]
-
-
-def list_judgment_names(request: WebRequest) -> list[str]:
-    """The names of the project's judgments."""
-    with request.store.read() as connection:
-        return [judgments.name for judgments in stored_runs.list_judgments(connection, request.project.id)]
-
-
-def list_engine_names(request: WebRequest) -> list[str]:
-    """The names of the project's engines."""
-    with request.store.read() as connection:
-        engines = project_engines.list_engines(connection, request.project.id)
-    return [engine.name for engine in engines]
+list_run_names = _list_names(stored_runs.list_runs)
+list_batch_names = _list_names(batches.list_batches)
+list_judgment_names = _list_names(stored_runs.list_judgments)
+list_engine_names = _list_names(project_engines.list_engines)
 
 
 def list_engine_secrets(request: WebRequest) -> list[str]:

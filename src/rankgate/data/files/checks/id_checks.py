@@ -132,7 +132,10 @@ def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
     reported.
     """
     judged_queries, ranked_queries = scored_run.judged.query_ids, scored_run.ranked.query_ids
-    hits = _count_hits(scored_run)
+    relevant = scored_run.judged.graded.filter(pl.col("grade") > 0)
+    relevant = relevant.select("doc_id", ours="query_id")
+    top_documents = scored_run.ranked.tops(_DEPTH).select("doc_id", theirs="query_id")
+    hits = top_documents.join(relevant, on="doc_id").group_by("ours", "theirs").len()
     hits_by_id = _count_matching_hits(hits, pl.DataFrame({"ours": judged_queries, "theirs": judged_queries}))
     best_count, best_description, best_rule = hits_by_id, "", pl.DataFrame()
     for description, rule in _numbering_rules(judged_queries, ranked_queries):
@@ -153,14 +156,6 @@ def _find_renumbered_run(scored_run: ScoredRun) -> Iterator[Found]:
         f"renumber the run: judgments = run is {examples}, and so on {best_description}",
         f"query {renumbered['ours'][0]} of the judgments is {renumbered['theirs'][0]} of the run",
     )
-
-
-def _count_hits(scored_run: ScoredRun) -> pl.DataFrame:
-    """``ours``, ``theirs``, ``len``: how many relevant documents are in another query's list."""
-    relevant = scored_run.judged.graded.filter(pl.col("grade") > 0)
-    relevant = relevant.select("doc_id", ours="query_id")
-    top_documents = scored_run.ranked.tops(_DEPTH).select("doc_id", theirs="query_id")
-    return top_documents.join(relevant, on="doc_id").group_by("ours", "theirs").len()
 
 
 def _count_matching_hits(hits: pl.DataFrame, rule: pl.DataFrame) -> int:

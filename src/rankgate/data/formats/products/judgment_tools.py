@@ -26,7 +26,7 @@ from rankgate.data.formats.format_writing import (
 from rankgate.data.formats.products.product_sheets import detect_columns, product_format
 from rankgate.data.run import Run
 from rankgate.data.table_rows import RowLocation
-from rankgate.data.text.json_text import JsonRecord, cell_text, detect_keys, read_records, whole_numbers
+from rankgate.data.text.json_text import cell_text, detect_keys, read_records, whole_numbers
 
 if TYPE_CHECKING:
     from rankgate.data.file_contents import FileContents
@@ -167,7 +167,12 @@ def read_rankquest(source: InputFile) -> FileContents:
             problem = f"{case.path} repeats the id '{query}' of an earlier entry; give each its own."
             raise case.error(problem, "duplicate-query")
         context = case.record("searchContext")
-        text = {"query_id": query, "text": _query_text(context)}
+        # the text of the query: the part of the context with such a name, or the complete context
+        texts = (context[name] for name in _TEXT_KEYS if isinstance(context.get(name), str))
+        text = {
+            "query_id": query,
+            "text": next(texts, cell_text(context.values_except()) if context else None),
+        }
         rows.append(text | context.texts(*text, *_TEXT_KEYS))
         judged.ask(query)
         rating_fields = {}
@@ -183,12 +188,6 @@ def read_rankquest(source: InputFile) -> FileContents:
         documents=string_table(labels) if has_labels else judged.pool(),
         extra={_RANKQUEST_NAME: {"cases": raw_cases}} if raw_cases else {},
     )
-
-
-def _query_text(context: JsonRecord) -> str | None:
-    """The text of the query: the part of the context with such a name, or the complete context."""
-    texts = (context[name] for name in _TEXT_KEYS if isinstance(context.get(name), str))
-    return next(texts, cell_text(context.values_except()) if context else None)
 
 
 def write_rankquest(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:

@@ -21,7 +21,6 @@ from rankgate.data.formats.format_writing import (
 from rankgate.data.text.json_text import JsonRecord, detect_keys, read_record
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import JsonObject
     from rankgate.data.streams.source import InputFile
 
 
@@ -41,7 +40,12 @@ def read_rank_eval(source: InputFile) -> FileContents:
         if query in raw_requests:
             problem = f"{request.path} repeats the id '{query}' of an earlier request; give each its own."
             raise request.error(problem, "duplicate-query")
-        judged.ask(query, text=_query_text(query, request.record("params")))
+        # the text of the query: the parameter with a usual name, or the only string parameter
+        strings = {
+            key: text for key, text in request.record("params").items() if isinstance(text, str) and text
+        }
+        usual_text = next((strings[name] for name in _TEXT_PARAMETERS if name in strings), query)
+        judged.ask(query, text=next(iter(strings.values())) if len(strings) == 1 else usual_text)
         raw_requests[query] = request.values_except("ratings")
         for rating in request.records("ratings"):
             document = rating.id("_id")
@@ -51,13 +55,6 @@ def read_rank_eval(source: InputFile) -> FileContents:
     has_texts = any(fields["text"] != query for query, fields in judged.asked.items())
     extra = {"request": root.values_except("requests"), "requests": raw_requests, "indices": indices}
     return judged.contents(queries=judged.texts() if has_texts else None, extra={NAME: extra})
-
-
-def _query_text(query: str, params: JsonObject) -> str:
-    """The text of the query: the parameter with a usual name, or the only string parameter."""
-    strings = {key: text for key, text in params.items() if isinstance(text, str) and text}
-    usual_text = next((strings[name] for name in _TEXT_PARAMETERS if name in strings), query)
-    return next(iter(strings.values())) if len(strings) == 1 else usual_text
 
 
 def write_rank_eval(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:

@@ -74,7 +74,10 @@ def read(source: InputFile) -> FileContents:
         names = []
         for query in queries:
             text = _query_text(query)
-            name = _unique_name(text, gain_of_doc, gains_by_query)
+            name, count = text, 1
+            while name in gains_by_query and gains_by_query[name] != gain_of_doc:
+                count += 1
+                name = f"{text} ({count})"
             renumbered += [name] if name != text else []
             judged.ask(name)
             names.append(name)
@@ -134,14 +137,6 @@ def _query_text(query: JsonRecord) -> str:
     if query_text is None:
         raise query.error(f"{query.location_text} has no placeholders, which hold the query.", "missing-key")
     return query.as_id(query_text, f"placeholder of {query.location_text}")
-
-
-def _unique_name(text: str, relevant: dict[str, Json], gains_by_query: Mapping[str, dict[str, Json]]) -> str:
-    name, count = text, 1
-    while name in gains_by_query and gains_by_query[name] != relevant:
-        count += 1
-        name = f"{text} ({count})"
-    return name
 
 
 def _write(

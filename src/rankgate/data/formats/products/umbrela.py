@@ -226,10 +226,6 @@ def write_umbrela(contents: FileContents, out: BinaryIO) -> tuple[Loss, ...]:
             }
 
     write_json_lines(out, lines())
-    return _find_losses(contents)
-
-
-def _find_losses(contents: FileContents) -> tuple[Loss, ...]:
     rating_parts = ("ratings", "qrels", "scale") if contents.ratings else ("qrels",)
     kept_parts = ("queries", "documents", *rating_parts)
     losses = find_losses(contents, _UMBRELA_NAME, *kept_parts, queries=("text",), documents=("text",))

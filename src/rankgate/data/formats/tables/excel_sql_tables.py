@@ -116,16 +116,12 @@ def choose_table(names: Sequence[str], source: InputFile, noun: str) -> str:
 def _sniff_json(first_bytes: bytes, name: str) -> str | None:
     """An array of objects, or an object with columns and rows of data."""
     if first_bytes.lstrip().startswith(b"["):
-        return "an array of objects with plain values" if _rows_begin(first_bytes) else None
+        keys = {path.removeprefix("[].") for path in find_key_paths(first_bytes) if path.startswith("[].")}
+        is_table = len(keys) > 1 and not any("." in key or "[" in key for key in keys)
+        return "an array of objects with plain values" if is_table else None
     if {"columns", "data"} <= find_key_paths(first_bytes):
         return "an object with columns and data"
     return None
-
-
-def _rows_begin(first_bytes: bytes) -> bool:
-    """True if the first object of an array has only plain values."""
-    paths = {path for path in find_key_paths(first_bytes) if path.startswith("[].")}
-    return len(paths) > 1 and not any("." in path[3:] or "[" in path[3:] for path in paths)
 
 
 def json_table(source: InputFile) -> pl.DataFrame:

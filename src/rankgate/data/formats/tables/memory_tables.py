@@ -263,8 +263,8 @@ def qrels_of_table(table: Any, name: str = "qrels", label: str | None = None) ->
 
 def qrels_of_unfolded(unfolded: Unfolded, name: str, label: str | None = None) -> Qrels:
     """Judgments from a table with a row per document; arguments and errors as of `qrels_of_table`."""
+    from rankgate.data.formats.tables.mapped_tables import UnfoldedTable
     from rankgate.data.formats.tables.table_contents import read_table_qrels
-    from rankgate.data.formats.tables.unfolded_tables import UnfoldedTable
 
     label, names = label or name, unfolded.rows.collect_schema().names()
     if len(names) == len(match_columns(names, ("query_id", "doc_id"))):  # each pair is relevant
@@ -315,8 +315,8 @@ def run_of_unfolded(unfolded: Unfolded, name: str, label: str | None = None) -> 
 
     Lists are unfolded when their rows are needed.
     """
+    from rankgate.data.formats.tables.mapped_tables import UnfoldedTable
     from rankgate.data.formats.tables.table_contents import read_table_run
-    from rankgate.data.formats.tables.unfolded_tables import UnfoldedTable
 
     label = label or name
     table = UnfoldedTable(unfolded, label)

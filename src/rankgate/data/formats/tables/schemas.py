@@ -186,19 +186,15 @@ def choose_part(
         raise UsageError(
             f"the format holds {', '.join(holds)}, and there is {part_list}.", code="format-cannot-hold"
         )
-    part_name = _first_filled(contents, parts)
+    # the first available part; judgments with only names of queries come last
+    is_bare = contents.qrels is not None and contents.qrels.table.is_empty()
+    part_name = next((part_name for part_name in parts if not (part_name == "qrels" and is_bare)), parts[0])
     lost = list(contents.losses(part_name, runs=1))
     if part_name == "qrels" and contents.qrels:
         lost += qrels_losses(contents.qrels, columns)
     if part_name == "runs":
         lost += run_losses(contents.runs[0])
     return part_name, tuple(lost)
-
-
-def _first_filled(contents: FileContents, parts: Sequence[str]) -> str:
-    """The first available part; judgments with only names of queries come last."""
-    is_bare = contents.qrels is not None and contents.qrels.table.is_empty()
-    return next((part_name for part_name in parts if not (part_name == "qrels" and is_bare)), parts[0])
 
 
 def qrels_losses(qrels: Qrels, written_columns: Sequence[str] = ()) -> Iterator[Loss]:

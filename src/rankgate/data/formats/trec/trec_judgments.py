@@ -161,15 +161,20 @@ def read_prels(source: InputFile) -> FileContents:
     return FileContents(qrels=qrels, notes=notes)
 
 
+def _read_fields(source: InputFile, fields: Sequence[str], field_text: str) -> pl.DataFrame:
+    """The lines of a file with these fields, of which the grade is a number."""
+    first = first_fields(source)
+    if len(first) != len(fields):
+        problem = f"{count_noun(len(first), 'field')}, expected {len(fields)} ({field_text})."
+        raise InputError(problem, source=source.label, line=line_of(source, 0), code="wrong-field-count")
+    schema = {name: pl.Float64 if name == "grade" else pl.String for name in fields}
+    chunks = read_line_frames(source, Layout(fields, "grade", fields))
+    return pl.concat([pl.DataFrame(schema=schema), *chunks])
+
+
 def read_prels_qrels(source: InputFile) -> Qrels:
     """As `read`."""
-    first = first_fields(source)
-    if len(first) != len(_PRELS_FIELDS):
-        problem = f"{count_noun(len(first), 'field')}, expected 5 (query_id doc_id grade method probability)."
-        raise InputError(problem, source=source.label, line=line_of(source, 0), code="wrong-field-count")
-    chunks = list(read_line_frames(source, Layout(_PRELS_FIELDS, "grade", _PRELS_FIELDS)))
-    schema = {name: pl.Float64 if name == "grade" else pl.String for name in _PRELS_FIELDS}
-    table = pl.concat([pl.DataFrame(schema=schema), *chunks])
+    table = _read_fields(source, _PRELS_FIELDS, "query_id doc_id grade method probability")
     column = table["inclusion"]
     probability = column.cast(pl.Float64, strict=False)
     is_wrong = probability.is_null()
@@ -263,13 +268,7 @@ def sniff_subtopics(first_bytes: bytes, name: str) -> str | None:
 
 def read_subtopics(source: InputFile) -> FileContents:
     """Read judgments, each for a subtopic of a query."""
-    first_row = first_fields(source)
-    if len(first_row) != len(_SUBTOPIC_FIELDS):
-        problem = f"{count_noun(len(first_row), 'field')}, expected 4 (query_id subtopic doc_id grade)."
-        raise InputError(problem, source=source.label, line=line_of(source, 0), code="wrong-field-count")
-    chunks = list(read_line_frames(source, Layout(_SUBTOPIC_FIELDS, "grade", _SUBTOPIC_FIELDS)))
-    schema = {name: pl.Float64 if name == "grade" else pl.String for name in _SUBTOPIC_FIELDS}
-    table = pl.concat([pl.DataFrame(schema=schema), *chunks])
+    table = _read_fields(source, _SUBTOPIC_FIELDS, "query_id subtopic doc_id grade")
     location = RowLocation(source.label, partial(line_of, source))
     columns = ["query_id", "doc_id", "grade", "subtopic"]
     return FileContents(qrels=Qrels(table.select(columns), source.stem, place=location))

@@ -118,7 +118,13 @@ class _WritableIds:
         """
         ids = pl.col("query_id", "doc_id")
         fitted = frame.with_columns(ids.str.replace_all(_INVALID_CHARACTERS, _REPLACEMENT))
-        self._note_queries(frame["query_id"], fitted["query_id"])
+        names = pl.DataFrame([frame["query_id"].alias("given"), fitted["query_id"].alias("written")])
+        for old, new in names.unique(maintain_order=True).iter_rows():
+            if new in self._written:
+                raise _merged_id_error("query_id", old, new)
+            self._written.add(new)
+            if old != new:
+                self._queries[old] = new
         is_changed = frame["doc_id"] != fitted["doc_id"]
         if is_changed.any():
             keys = [name for name in ("query_id", "doc_id", "subtopic") if name in frame.columns]
@@ -130,15 +136,6 @@ class _WritableIds:
             examples = frame["doc_id"].filter(is_changed).head(_EXAMPLES - len(self._shown))
             self._shown += examples.to_list()
         return fitted
-
-    def _note_queries(self, original_ids: pl.Series, written_ids: pl.Series) -> None:
-        names = pl.DataFrame([original_ids.alias("given"), written_ids.alias("written")])
-        for old, new in names.unique(maintain_order=True).iter_rows():
-            if new in self._written:
-                raise _merged_id_error("query_id", old, new)
-            self._written.add(new)
-            if old != new:
-                self._queries[old] = new
 
     def losses(self) -> Iterator[Loss]:
         """The losses from changed ids."""

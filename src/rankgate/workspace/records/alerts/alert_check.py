@@ -9,13 +9,13 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from rankgate.core.declare.toml_file import TomlFile
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.layout import View
 from rankgate.judging.store.store_people import StoreListing
 from rankgate.store.material import projects
 from rankgate.store.people.audit import COMMAND_LINE
@@ -74,10 +74,10 @@ class AlertCheck(Result):
         states: the states of the rules, in their order.
     """
 
-    kind: ClassVar[str] = "alert_check"
-    main_table: ClassVar[str] = "states"
-    headline_text: ClassVar[str] = "{project}: {failed:n alert}, {states:n rule} on series"
-    layout: ClassVar[Layout] = (
+    kind = "alert_check"
+    main_table = "states"
+    headline_text = "{project}: {failed:n alert}, {states:n rule} on series"
+    layout = (
         View(
             "states",
             cells=("rule", "metric", "system", "slice", "status", "change", "reason"),

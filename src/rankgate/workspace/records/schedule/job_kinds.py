@@ -19,7 +19,7 @@ package. The kinds are:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rankgate.core.declare import Declared, Parameter, Registry, find_declared
 from rankgate.core.frozen import dataclass
@@ -27,6 +27,8 @@ from rankgate.store.rows import now
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
+
+Commands: TypeAlias = Callable[[str, Mapping[str, Any]], list[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class JobKind(Declared):
     """
 
     takes: tuple[Parameter, ...]
-    commands: Callable[[str, Mapping[str, Any]], list[list[str]]]
+    commands: Commands
     files: frozenset[str] = frozenset()
     good: frozenset[int] = frozenset({0})
     system: str = ""
@@ -71,10 +73,40 @@ def set_options(**values: object) -> list[str]:
     ]
 
 
-def _project_command(verb: str, project: str, options: Iterable[str], *operands: str) -> list[list[str]]:
-    """A command on names in the project; words after ``--`` cannot be options."""
-    return [[verb, f"--project={project}", *options, "--", *operands]]
+def commands_of(
+    verb: str,
+    *operands: str,
+    record: bool = True,
+    options: Mapping[str, str] | None = None,
+    repeated: Mapping[str, str] | None = None,
+) -> Commands:
+    """The commands of a kind that is one command on names in the project.
 
+    Args:
+        verb: the command.
+        operands: the parameters with its arguments, which come after ``--`` and so cannot be options;
+            other words are arguments themselves.
+        record: True to add ``--record``.
+        options: the parameter of each option.
+        repeated: the parameter with the values of each option that is given once for each of them.
+    """
+
+    def commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
+        command_options = ["--record"] * record
+        command_options += set_options(**{option: values[name] for option, name in (options or {}).items()})
+        for option, name in (repeated or {}).items():
+            command_options += repeat_option(option, values[name])
+        operand_values = [values.get(operand, operand) for operand in operands]
+        arguments = [
+            text for value in operand_values for text in ([value] if isinstance(value, str) else value)
+        ]
+        return [[verb, f"--project={project}", *command_options, "--", *arguments]]
+
+    return commands
+
+
+evaluate_commands = commands_of("eval", "judgments", "runs", repeated={"metric": "metrics"})
+gate_commands = commands_of("gate", "judgments", "baseline", "candidate", options={"policy": "policy"})
 
 METRICS_PARAMETER = Parameter("metrics", "texts", "metrics, such as nDCG@10", ("nDCG@10",))
 SYSTEM_PARAMETER = Parameter(
@@ -112,12 +144,6 @@ SNAPSHOT_JOB = JobKind(
 )
 
 
-def evaluate_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
-    """``rankgate eval`` on names in the project, recorded."""
-    options = ["--record", *repeat_option("metric", values["metrics"])]
-    return _project_command("eval", project, options, values["judgments"], *values["runs"])
-
-
 EVALUATE_JOB = JobKind(
     "evaluate",
     (
@@ -132,13 +158,6 @@ EVALUATE_JOB = JobKind(
     system="system",
     title="evaluate runs of the project",
 )
-
-
-def gate_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
-    """``rankgate gate`` on names in the project, recorded."""
-    options = ["--record", *set_options(policy=values["policy"])]
-    names = (values["judgments"], values["baseline"], values["candidate"])
-    return _project_command("gate", project, options, *names)
 
 
 GATE_JOB = JobKind(
@@ -199,8 +218,9 @@ def engine_commands(project: str, values: JsonObject) -> list[list[str]]:
 
 def _ask_engine(project: str, values: Mapping[str, Any], run: str) -> list[list[str]]:
     """The commands that create a run, and evaluate it if there are judgments."""
-    options = set_options(save_as=run, depth=values["depth"], rate=values["rate"])
-    command_lines = _project_command("snapshot", project, options, values["engine"], "queries")
+    options = {"save_as": "run", "depth": "depth", "rate": "rate"}
+    snapshot = commands_of("snapshot", "engine", "queries", record=False, options=options)
+    command_lines = snapshot(project, {**values, "run": run})
     if values["judgments"]:
         command_lines += evaluate_commands(project, {**values, "runs": [run]})
     return command_lines
@@ -242,14 +262,6 @@ ENGINE_GATE_JOB = JobKind(
 )
 
 
-def pool_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
-    """``rankgate pool`` on runs of the project, stored as a batch."""
-    options = set_options(
-        save_as=values["batch"], depth=values["depth"], strategy=values["strategy"], qrels=values["judgments"]
-    )
-    return _project_command("pool", project, options, *values["runs"])
-
-
 POOL_JOB = JobKind(
     "pool",
     (
@@ -259,15 +271,14 @@ POOL_JOB = JobKind(
         Parameter("strategy", "text", "raters of each document: 1, 2, 3 or agree", "2"),
         Parameter("judgments", "text", "judgments with documents to leave out"),
     ),
-    pool_commands,
+    commands_of(
+        "pool",
+        "runs",
+        record=False,
+        options={"save_as": "batch", "depth": "depth", "strategy": "strategy", "qrels": "judgments"},
+    ),
     title="make a batch of the documents that runs rank first",
 )
-
-
-def judgment_commands(project: str, values: JsonObject) -> list[list[str]]:
-    """``rankgate resolve`` on all ratings of the project."""
-    options = set_options(save_as=values["judgments"], rule=values["rule"])
-    return _project_command("resolve", project, options, "all")
 
 
 JUDGMENTS_JOB = JobKind(
@@ -276,16 +287,9 @@ JUDGMENTS_JOB = JobKind(
         Parameter("judgments", "text", "the name of the judgments", required=True),
         Parameter("rule", "text", "the rule that makes a judgment of ratings; left out: median"),
     ),
-    judgment_commands,
+    commands_of("resolve", "all", record=False, options={"save_as": "judgments", "rule": "rule"}),
     title="make judgments of the ratings of the project",
 )
-
-
-def compare_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
-    """``rankgate compare`` on two runs of the project, recorded."""
-    options = ["--record", *repeat_option("metric", values["metrics"])]
-    names = (values["judgments"], values["baseline"], values["candidate"])
-    return _project_command("compare", project, options, *names)
 
 
 COMPARE_JOB = JobKind(
@@ -297,21 +301,10 @@ COMPARE_JOB = JobKind(
         METRICS_PARAMETER,
         SYSTEM_PARAMETER,
     ),
-    compare_commands,
+    commands_of("compare", "judgments", "baseline", "candidate", repeated={"metric": "metrics"}),
     title="compare two runs of the project",
     system="system",
 )
-
-
-def sweep_commands(project: str, values: Mapping[str, Any]) -> list[list[str]]:
-    """``rankgate sweep`` on an engine of the project, recorded."""
-    options = [
-        "--record",
-        *set_options(judgments=values["judgments"], rate=values["rate"], search=values["search"]),
-        *repeat_option("dial", values["dials"]),
-        *repeat_option("metric", values["metrics"]),
-    ]
-    return _project_command("sweep", project, options, values["engine"])
 
 
 SWEEP_JOB = JobKind(
@@ -324,7 +317,12 @@ SWEEP_JOB = JobKind(
         Parameter("search", "choice", "grid, or race for fewer requests", choices=("grid", "race")),
         METRICS_PARAMETER,
     ),
-    sweep_commands,
+    commands_of(
+        "sweep",
+        "engine",
+        options={name: name for name in ("judgments", "rate", "search")},
+        repeated={"dial": "dials", "metric": "metrics"},
+    ),
     title="measure an engine of the project at all values of its dials",
 )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -170,7 +171,13 @@ def set_jobs(
         actor: the user who changes them.
         others: True to disable the project's other jobs.
     """
-    for job in new_jobs:
+    names = {job.name for job in new_jobs}
+    stored_jobs = scheduled_jobs.list_jobs(connection, project) if others else []
+    jobs: list[NewJob | scheduled_jobs.Job] = [
+        *new_jobs,
+        *(replace(job, enabled=False) for job in stored_jobs if job.name not in names and job.enabled),
+    ]
+    for job in jobs:
         scheduled_jobs.save_job(
             connection,
             project,
@@ -182,20 +189,6 @@ def set_jobs(
             enabled=job.enabled,
             user=actor.user,
         )
-    names = {job.name for job in new_jobs}
-    for stored_job in scheduled_jobs.list_jobs(connection, project) if others else ():
-        if stored_job.name not in names and stored_job.enabled:
-            scheduled_jobs.save_job(
-                connection,
-                project,
-                stored_job.name,
-                kind=stored_job.kind,
-                schedule=stored_job.schedule,
-                timezone=stored_job.timezone,
-                settings=stored_job.settings,
-                enabled=False,
-                user=actor.user,
-            )
     actor.record(connection, "jobs.set", ", ".join(sorted(names)), project=project)
 
 

@@ -376,12 +376,9 @@ class Scheduler:
                         error="the server ended while it ran",
                     )
                     continue
-            self._busy.append(self._work(job, run))
-
-    def _work(self, job: Job, run: JobRun) -> Future[JobRun]:
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="jobs")
-        return self._pool.submit(self._execute, job, run)
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="jobs")
+            self._busy.append(self._pool.submit(self._execute, job, run))
 
     def _execute(self, job: Job, run: JobRun) -> JobRun:
         try:

@@ -127,7 +127,7 @@ def change_page(request: WebRequest) -> PageReply:
         "missing": missing,
         "comments": comments,
     }
-    addresses = {query_id: _query_page_address(request, pair, query_id) for query_id in query_ids}
+    addresses = {query_id: _pair_page_address(request, pair, query=query_id) for query_id in query_ids}
     extra = {
         "addresses": addresses,
         "evaluations": evaluations,
@@ -202,7 +202,7 @@ def query_change_page(request: WebRequest) -> PageReply:
     is_better = ((values["change"] or 0.0) > 0) == pair.metric_points[1].higher_is_better
     shares = [side.get(query_id) for side in judged_shares(first_rows)]
     neighbours = {
-        name: _query_page_address(request, pair, neighbour)
+        name: _pair_page_address(request, pair, query=neighbour)
         for name, neighbour in _neighbours(fallen, query_id).items()
     }
     extra = {
@@ -304,24 +304,16 @@ def _hidden_fields(request: WebRequest, pair: EvaluationPair) -> dict[str, str]:
     }
 
 
-def _pair_page_address(request: WebRequest, pair: EvaluationPair, metric: str = "") -> str:
+def _pair_page_address(
+    request: WebRequest, pair: EvaluationPair, *, metric: str = "", query: str = ""
+) -> str:
     return pair_address(
         request,
         pair.earlier.sha256,
         pair.later.sha256,
         metric=metric or pair.metric,
         system=request.values["system"] or "",
-    )
-
-
-def _query_page_address(request: WebRequest, pair: EvaluationPair, query_id: str) -> str:
-    return pair_address(
-        request,
-        pair.earlier.sha256,
-        pair.later.sha256,
-        metric=pair.metric,
-        system=request.values["system"] or "",
-        query=query_id,
+        query=query,
     )
 
 

@@ -124,6 +124,8 @@ def add(request: WebRequest) -> ActionReply:
     if fields["subject"].startswith(record_notes.DISCUSSION_PREFIX):
         raise invalid_value("subject", "is discussed under Discussion")
     with request.store.write() as connection:
+        # the client's own id, made unique for the project and the user
+        client_id = request.values["comment_id"]
         comment = record_notes.add_comment(
             connection,
             request.project.id,
@@ -132,16 +134,10 @@ def add(request: WebRequest) -> ActionReply:
             fields["text"],
             user=request.user.id,
             actor=request.user.display,
-            comment_id=_client_comment_id(request),
+            comment_id=f"{request.project.id}-{request.user.id}-{client_id}" if client_id else "",
         )
         request.record(connection, "comment.add", f"{fields['kind']} {fields['subject']}", id=comment.id)
     return ActionReply(_subject_path(request, fields["kind"], fields["subject"]), {"id": comment.id})
-
-
-def _client_comment_id(request: WebRequest) -> str:
-    """The client's own id, made unique for the project and the user."""
-    client_id = request.values["comment_id"]
-    return f"{request.project.id}-{request.user.id}-{client_id}" if client_id else ""
 
 
 @action(

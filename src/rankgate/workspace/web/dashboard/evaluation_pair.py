@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from rankgate.store.records.alerts import Alert
     from rankgate.store.records.records import Record
     from rankgate.store.records.series import Point
-    from rankgate.workspace.records.attribution import Attribution
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -163,17 +162,8 @@ def find_alert_pair(connection: Connection, request: WebRequest, alert: Alert) -
     points = [
         point for point in points if point.system == last.system and point.evaluated_at <= last.evaluated_at
     ]
-    begin = _fall_begin(request, points, str(alert.evidence.get("kind", "")))
-    earlier_points = [point for point in points if point.evaluated_at < begin]
-    comparable = [point for point in earlier_points if not find_differences(point, last)]
-    if not earlier_points:
-        return None
-    later = next(point for point in points if point.evaluated_at >= begin)
-    return (comparable or earlier_points)[-1], later
-
-
-def _fall_begin(request: WebRequest, points: list[Point], kind: str) -> datetime:
-    """The first evaluation of the fall that a rule reports at the last point."""
+    # the first evaluation of the fall that a rule reports at the last point
+    kind = str(alert.evidence.get("kind", ""))
     level = find_level(points)
     changes = read_history(request, points).changes.filter(pl.col("gain") < 0)
     moments = [datetime.fromisoformat(time) for time in changes["at"].to_list()]
@@ -181,7 +171,13 @@ def _fall_begin(request: WebRequest, points: list[Point], kind: str) -> datetime
         moments = [moment for moment in moments if moment >= level.since] or [level.since]
     elif kind == "relative":  # this rule compares with the evaluations just before
         moments = []
-    return moments[-1] if moments else points[-1].evaluated_at
+    begin = moments[-1] if moments else points[-1].evaluated_at
+    earlier_points = [point for point in points if point.evaluated_at < begin]
+    comparable = [point for point in earlier_points if not find_differences(point, last)]
+    if not earlier_points:
+        return None
+    later = next(point for point in points if point.evaluated_at >= begin)
+    return (comparable or earlier_points)[-1], later
 
 
 def metric_changes(connection: Connection, request: WebRequest, pair: EvaluationPair) -> list[MetricChange]:
@@ -271,7 +267,19 @@ def find_causes(request: WebRequest, pair: EvaluationPair) -> Causes:
     def make_value() -> Causes:
         storage = StoreStorage(request.stored_project)
         try:
-            return _describe_causes(attribute_points(storage, earlier, later))
+            attribution = attribute_points(storage, earlier, later)
+            rows = tuple(
+                {
+                    "cause": row["cause"],
+                    "changed": row["changed"],
+                    "part": row["part"],
+                    "sentence": _cause_sentence(row["cause"], row["changed"], row["part"], row["evidence"]),
+                }
+                for row in attribution.parts.iter_rows(named=True)
+            )
+            answer = attribution.answer
+            sentence = _ANSWERS.get(answer) or f"The change comes mostly from {_CAUSES[answer]}."
+            return Causes(sentence, rows, " ".join(attribution.warnings))
         except RankgateError as error:
             return Causes("The cause is not known.", problem=str(error))
 
@@ -283,21 +291,6 @@ _ANSWERS = {
     "none": "The value did not change.",
     "unknown": "The cause is not known.",
 }
-
-
-def _describe_causes(attribution: Attribution) -> Causes:
-    rows = tuple(
-        {
-            "cause": row["cause"],
-            "changed": row["changed"],
-            "part": row["part"],
-            "sentence": _cause_sentence(row["cause"], row["changed"], row["part"], row["evidence"]),
-        }
-        for row in attribution.parts.iter_rows(named=True)
-    )
-    answer = attribution.answer
-    sentence = _ANSWERS.get(answer) or f"The change comes mostly from {_CAUSES[answer]}."
-    return Causes(sentence, rows, " ".join(attribution.warnings))
 
 
 def _cause_sentence(cause: str, changed: str, share: float | None, evidence: str) -> str:

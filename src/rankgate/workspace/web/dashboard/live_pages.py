@@ -38,8 +38,6 @@ from rankgate.workspace.web.web_request import MANAGING_ROLES, Field, action, in
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from rankgate.store.rating.batches import Batch
-    from rankgate.workspace.web.dashboard.query_lists import RankedDocuments
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -110,7 +108,11 @@ def live_page(request: WebRequest) -> PageReply:
         engines = project_engines.list_engines(connection, request.project.id)
         scale = request.cached("scale", lambda: scale_view(connection, request.project.id))
     names = [engine.name for engine in engines]
-    engine_by_side = _choose_engines(request, names)
+    # the engine chosen for each side; the first two by default
+    defaults = (*names[:2], *names[:1] * 2, "", "")
+    engine_by_side = {
+        side: request.values[side] or default for side, default in zip(SIDES, defaults, strict=False)
+    }
     answers = _ask_engines(request, engine_by_side, text) if text and names else {}
     lists: SideLists | None = None
     query: _TypedQuery | None = None
@@ -140,12 +142,6 @@ def live_page(request: WebRequest) -> PageReply:
         },
     }
     return PageReply("live.html", data, extra)
-
-
-def _choose_engines(request: WebRequest, names: list[str]) -> dict[str, str]:
-    """The engine chosen for each side; the first two by default."""
-    defaults = (*names[:2], *names[:1] * 2, "", "")
-    return {side: request.values[side] or default for side, default in zip(SIDES, defaults, strict=False)}
 
 
 def _ask_engines(request: WebRequest, engine_by_side: Mapping[str, str], text: str) -> dict[str, LiveAnswer]:
@@ -227,16 +223,15 @@ def _make_lists(
     documents = {
         doc_id: _with_fields(document, stored.get(doc_id)) for doc_id, document in live_documents.items()
     }
-    first, second = (_rank(answers[side], query) for side in SIDES)
+    first, second = (
+        {
+            rank: (document.doc_id, query.grade(document.doc_id))
+            for rank, document in enumerate(answers[side].documents, 1)
+        }
+        for side in SIDES
+    )
     top = max((float(grade["grade"]) for grade in scale), default=0.0)
     return make_side_lists((first, second), documents, text, request.project.settings, top)
-
-
-def _rank(answer: LiveAnswer, query: _TypedQuery) -> RankedDocuments:
-    return {
-        rank: (document.doc_id, query.grade(document.doc_id))
-        for rank, document in enumerate(answer.documents, 1)
-    }
 
 
 def _with_fields(document: LiveDocument, stored: Document | None) -> Document:
@@ -311,13 +306,6 @@ def _make_task(connection: Connection, request: WebRequest, query_id: str, docum
     if fields and (document.doc_id not in stored_documents or not stored_documents[document.doc_id].fields):
         row = {name: [text] for name, text in {**fields, "doc_id": document.doc_id}.items()}
         queries_documents.add_documents(connection, project, pl.DataFrame(row))
-    batch = _find_batch(connection, request)
-    pair = pl.DataFrame({"query_id": [query_id], "doc_id": [document.doc_id]})
-    batches.add_pairs(connection, batch, pair)
-    return batches.task_of_pair(connection, batch.id, query_id, document.doc_id)
-
-
-def _find_batch(connection: Connection, request: WebRequest) -> Batch:
     project_batches = batches.list_batches(connection, request.project.id)
     batch = next((batch for batch in project_batches if batch.name == BATCH_NAME), None)
     if batch is None:
@@ -325,4 +313,6 @@ def _find_batch(connection: Connection, request: WebRequest) -> Batch:
             connection, request.project.id, BATCH_NAME, blind=False, created_by=request.user.id
         )
         batch = batches.change_batch(connection, batch.id, state="paused")
-    return batch
+    pair = pl.DataFrame({"query_id": [query_id], "doc_id": [document.doc_id]})
+    batches.add_pairs(connection, batch, pair)
+    return batches.task_of_pair(connection, batch.id, query_id, document.doc_id)

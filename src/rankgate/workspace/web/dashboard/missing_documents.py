@@ -152,12 +152,19 @@ def add_missing_batch(request: WebRequest) -> ActionReply:
             count = batches.add_pairs(connection, batch, pairs)
         assigned = 0
         if batch is not None and fields["rater"]:
-            rater = _find_rater(connection, request, fields["rater"])
+            name = fields["rater"]
+            members = users.members(connection, request.project.id)
+            user = next((user for user, role in members if user.name == name and role in RATING_ROLES), None)
+            if user is None:
+                raise invalid_value("rater", "no rater of this project has this name")
+            rater = users.rater_of_user(connection, user.id).id
             assigned = next_task.assign(connection, batch.id, rater)
         if batch is not None and (count or assigned):
             request.record(connection, "batch.add", batch.name, tasks=count, assigned=fields["rater"] or "")
     data = {"batch": batch and batch.id, "name": batch and batch.name, "tasks": count, "assigned": assigned}
-    return ActionReply(_back_path(request), data)
+    choice = {name: fields[name] or "" for name in ("metric", "system", "query")}
+    address = pair_address(request, fields["before"] or "", fields["after"] or "", **choice)
+    return ActionReply(address.removeprefix(request.config.base), data)
 
 
 def find_batch(connection: Connection, request: WebRequest, pair: EvaluationPair) -> Batch | None:
@@ -171,19 +178,3 @@ def _batch_name(pair: EvaluationPair) -> str:
     days = [f"{record.evaluated_at:%Y-%m-%d}" for record in (pair.earlier, pair.later)]
     hashes = [record.sha256[:_HASH_LENGTH] for record in (pair.earlier, pair.later)]
     return f"Missing grades of {' and '.join(days)} ({' '.join(hashes)})"
-
-
-def _find_rater(connection: Connection, request: WebRequest, name: str) -> int:
-    members = users.members(connection, request.project.id)
-    user = next((user for user, role in members if user.name == name and role in RATING_ROLES), None)
-    if user is None:
-        raise invalid_value("rater", "no rater of this project has this name")
-    return users.rater_of_user(connection, user.id).id
-
-
-def _back_path(request: WebRequest) -> str:
-    fields = request.values
-    earlier, later = fields["before"] or "", fields["after"] or ""
-    values = {name: fields[name] or "" for name in ("metric", "system", "query")}
-    address = pair_address(request, earlier, later, **values)
-    return address.removeprefix(request.config.base)

@@ -206,15 +206,17 @@ def _read_quality(connection: Connection, request: WebRequest) -> _Quality:
 def _find_decision(connection: Connection, request: WebRequest) -> Decision | None:
     """The last gate; without a gate, the last comparison."""
     project = request.project.id
-    record = next(iter(_list_gates(connection, project, most=1)), None) or next(
+    record = _last_gate(connection, project) or next(
         iter(records.list_records(connection, project, kind=Comparisons.kind, most=1)), None
     )
     return None if record is None else read_decision(request, record)
 
 
-def _list_gates(connection: Connection, project: int, *, most: int) -> list[Record]:
-    """The latest records with a verdict."""
-    return record_search.find_records(connection, project, RecordFilter(judged=True), most=most)
+def _last_gate(connection: Connection, project: int) -> Record | None:
+    """The latest record with a verdict."""
+    return next(
+        iter(record_search.find_records(connection, project, RecordFilter(judged=True), most=1)), None
+    )
 
 
 def _recent_points(connection: Connection, project: int) -> dict[tuple[str, str], list[Point]]:
@@ -383,7 +385,7 @@ def projects_page(request: WebRequest) -> PageReply:
 
 def _project_state(connection: Connection, project: int) -> PageRow:
     latest = next(iter(records.list_records(connection, project, most=1)), None)
-    gate = next(iter(_list_gates(connection, project, most=1)), None)
+    gate = _last_gate(connection, project)
     return {
         "verdict": gate.verdict if gate else None,
         "gated_at": gate.evaluated_at if gate else None,

@@ -183,7 +183,8 @@ def records_page(request: WebRequest) -> PageReply:
         "kind_word": kind_label,
         "without_kind": _query_string({k: v for k, v in filter_texts.items() if k != "kind"}),
     }
-    return PageReply("records.html", data, extra, rows=_plain_rows(rows))
+    cells = [tuple(_cell_text(getattr(record, name)) for name in _COLUMNS) for record in rows]
+    return PageReply("records.html", data, extra, rows=PlainRows(_COLUMNS, cells))
 
 
 def _make_filter(fields: Mapping[str, Any]) -> RecordFilter:
@@ -232,11 +233,6 @@ def _make_tabs(kinds: Mapping[str, int], current_kind: str | None) -> list[PageR
     ]
 
 
-def _plain_rows(records: Sequence[Record]) -> PlainRows:
-    rows = [tuple(_cell_text(getattr(record, name)) for name in _COLUMNS) for record in records]
-    return PlainRows(_COLUMNS, rows)
-
-
 def _cell_text(value: str | datetime | None) -> str:
     if value is None:
         return ""
@@ -272,7 +268,12 @@ def record_page(request: WebRequest) -> PageReply:
         "project": request.project.name,
         "record": record_view(record) | {"inputs": dict(record.inputs)},
         "values": [vars(value) for value in values],
-        "tables": [] if page_content is None else _list_tables(page_content.document),
+        "tables": []
+        if page_content is None
+        else [
+            {"table": anchor, "heading": table.heading}
+            for anchor, table in document_page.anchored_tables(page_content.document)
+        ],
         "comments": record_comments,
         "result": records.read_result(record, request.store.blobs),
     }
@@ -390,13 +391,6 @@ def _linked_queries(request: WebRequest, record: Record) -> frozenset[str]:
         return frozenset()
     tables = (comparison.queries for comparison in result.comparisons)
     return frozenset(query for query_table in tables for query in query_table["query_id"].to_list())
-
-
-def _list_tables(document: Document) -> list[dict[str, str]]:
-    return [
-        {"table": anchor, "heading": table.heading}
-        for anchor, table in document_page.anchored_tables(document)
-    ]
 
 
 def _find_document(request: WebRequest) -> tuple[Record, Document]:

@@ -128,9 +128,24 @@ def draw_trend(history: History, address_of: Callable[[str], str]) -> str:
         history: the series of one metric.
         address_of: a function that returns the address of a record by its hash.
     """
-    dots = _chart_points(history, address_of)
-    marks = _timeline_marks(history, many=len(history.systems) > 1)
-    return draw_points(dots, marks, history.heading)
+    colour_of_system = dict(list_colours(history))
+    dots = []
+    for row in history.series.iter_rows(named=True):
+        dot = make_point(row, address_of(row["sha256"]), colour_of_system[row["system"]])
+        dots.append(dot)
+    marks = [
+        TimelineMark(datetime.fromisoformat(row["at"]), "break", f"other {row['reasons']}")
+        for row in history.breaks.iter_rows(named=True)
+    ]
+    for row in history.changes.iter_rows(named=True):
+        system_text = f" {row['system']}" if len(history.systems) > 1 else ""
+        label = f"{'▲' if row['gain'] > 0 else '▼'}{system_text} {row['delta']:+.3f}"
+        marks.append(TimelineMark(datetime.fromisoformat(row["at"]), "change", label))
+    marks += [
+        TimelineMark(datetime.fromisoformat(row["at"]), row["kind"], row["text"])
+        for row in history.annotations.iter_rows(named=True)
+    ]
+    return draw_points(dots, list(dict.fromkeys(marks)), history.heading)
 
 
 def draw_points(
@@ -155,15 +170,6 @@ def list_colours(history: History) -> list[tuple[str, str]]:
     return [(system, system_colour(index)) for index, system in enumerate(history.systems)]
 
 
-def _chart_points(history: History, address_of: Callable[[str], str]) -> list[ChartPoint]:
-    colour_of_system = dict(list_colours(history))
-    dots = []
-    for row in history.series.iter_rows(named=True):
-        dot = make_point(row, address_of(row["sha256"]), colour_of_system[row["system"]])
-        dots.append(dot)
-    return dots
-
-
 def make_point(row: Mapping[str, Any], link: str, colour: str) -> ChartPoint:
     """The chart point of an evaluation.
 
@@ -183,22 +189,6 @@ def make_point(row: Mapping[str, Any], link: str, colour: str) -> ChartPoint:
         f"{row['system']} {row['segment']}",
         colour,
     )
-
-
-def _timeline_marks(history: History, *, many: bool) -> list[TimelineMark]:
-    timeline_marks = [
-        TimelineMark(datetime.fromisoformat(row["at"]), "break", f"other {row['reasons']}")
-        for row in history.breaks.iter_rows(named=True)
-    ]
-    for row in history.changes.iter_rows(named=True):
-        system_text = f" {row['system']}" if many else ""
-        label = f"{'▲' if row['gain'] > 0 else '▼'}{system_text} {row['delta']:+.3f}"
-        timeline_marks.append(TimelineMark(datetime.fromisoformat(row["at"]), "change", label))
-    timeline_marks += [
-        TimelineMark(datetime.fromisoformat(row["at"]), row["kind"], row["text"])
-        for row in history.annotations.iter_rows(named=True)
-    ]
-    return list(dict.fromkeys(timeline_marks))
 
 
 def _shorten(text: str) -> str:
@@ -251,8 +241,17 @@ class _TrendDrawing:
         yield from self._axes()
         yield from self._bands()
         yield from self._marks()
-        yield from self._lines()
-        yield from self._points()
+        for run in self._runs():
+            if len(run) > 1:
+                path = "L".join(f"{self.x(dot.at):.1f} {self.y(dot.value):.1f}" for dot in run)
+                yield (f'<path stroke="{run[0].colour}" stroke-width="2" fill="none" d="M{path}"/>')
+        for dot in self.dots:
+            circle = (
+                f'<circle cx="{self.x(dot.at):.1f}" cy="{self.y(dot.value):.1f}" r="4" '
+                f'fill="{dot.colour}"/><title>{escape_html(dot.words)}</title>'
+            )
+            link, label = escape_html(dot.link), escape_html(dot.words)
+            yield f'<a href="{link}" aria-label="{label}">{circle}</a>'
         yield "</svg>"
 
     def _axes(self) -> Iterator[str]:
@@ -312,18 +311,3 @@ class _TrendDrawing:
                 f'<text x="{x:.1f}" y="{y}" text-anchor="{label.anchor}" '
                 f'fill="{INK}">{escape_html(_shorten(mark.words))}<title>{escape_html(mark.words)}</title></text>'
             )
-
-    def _lines(self) -> Iterator[str]:
-        for run in self._runs():
-            if len(run) > 1:
-                path = "L".join(f"{self.x(dot.at):.1f} {self.y(dot.value):.1f}" for dot in run)
-                yield (f'<path stroke="{run[0].colour}" stroke-width="2" fill="none" d="M{path}"/>')
-
-    def _points(self) -> Iterator[str]:
-        for dot in self.dots:
-            circle = (
-                f'<circle cx="{self.x(dot.at):.1f}" cy="{self.y(dot.value):.1f}" r="4" '
-                f'fill="{dot.colour}"/><title>{escape_html(dot.words)}</title>'
-            )
-            link, label = escape_html(dot.link), escape_html(dot.words)
-            yield f'<a href="{link}" aria-label="{label}">{circle}</a>'

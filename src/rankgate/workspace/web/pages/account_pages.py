@@ -33,7 +33,7 @@ from rankgate.workspace.web.replies import (
     RequestRefused,
     not_found,
 )
-from rankgate.workspace.web.shared_fields import END_TOKENS, NEW_PASSWORD, NEXT_ADDRESS, PASSWORD
+from rankgate.workspace.web.shared_fields import END_TOKENS, NAME, NEW_PASSWORD, NEXT_ADDRESS, PASSWORD
 from rankgate.workspace.web.texts import LANGUAGE, read_languages
 from rankgate.workspace.web.web_request import ADMIN, ANYONE, SIGNED_IN, Field, action, invalid_value, page
 
@@ -109,15 +109,7 @@ def choose_language(request: WebRequest) -> ActionReply:
     return ActionReply(own_path(request.values["next"]), {"language": language}, cookies={LANGUAGE: language})
 
 
-@action(
-    "sign-in",
-    "/sign-in",
-    ANYONE,
-    "Sign in",
-    Field("name", "Name", required=True, most=100),
-    PASSWORD,
-    NEXT_ADDRESS,
-)
+@action("sign-in", "/sign-in", ANYONE, "Sign in", NAME, PASSWORD, NEXT_ADDRESS)
 def sign_in_with_password(request: WebRequest) -> ActionReply:
     """Sign in with a new session, so that an attacker's planted session is useless.
 
@@ -520,7 +512,12 @@ def issue_token(request: WebRequest) -> PageReply:
     scopes = [scope for scope in sign_in.SCOPES if fields[scope]] or ["read"]
     with request.store.write() as connection:
         if fields["project"]:
-            _refuse_hidden(connection, request.user, fields["project"])
+            # refuse a project in which the user has no role, as if it did not exist
+            user_projects = projects.list_projects(
+                connection, None if request.user.admin else request.user.id
+            )
+            if fields["project"] not in {project.name for project in user_projects}:
+                raise not_found("project")
         token, secret = acts.add_token(
             connection,
             request.actor,
@@ -532,13 +529,6 @@ def issue_token(request: WebRequest) -> PageReply:
         )
     data = {"token": secret, "name": token.name, "expires_at": token.expires_at}
     return PageReply("secret.html", data, {"back": "/account", "what": "token"})
-
-
-def _refuse_hidden(connection: Connection, user: User, name: str) -> None:
-    """Refuse a project in which the user has no role, as if it did not exist."""
-    user_projects = projects.list_projects(connection, None if user.admin else user.id)
-    if name not in {project.name for project in user_projects}:
-        raise not_found("project")
 
 
 @action("token-revoke", "/account/tokens/{token:int}/revoke", SIGNED_IN, "End the token")

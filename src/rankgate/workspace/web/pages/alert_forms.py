@@ -18,7 +18,7 @@ from rankgate.workspace.records.alerts.alert_kinds import ALERTS
 from rankgate.workspace.records.alerts.alert_rules import add_rule, read_rules, remove_rule
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.replies import ActionReply, PageReply
-from rankgate.workspace.web.shared_fields import ALERTS_PATH
+from rankgate.workspace.web.shared_fields import ALERTS_PATH, WATCHED_METRIC
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     Field,
@@ -66,7 +66,7 @@ def rule_fields(kind: AlertKind) -> tuple[Field, ...]:
     """The form fields for a kind of alert: the metric, the limits of the kind, and who gets messages."""
     rule_id, _, _, rule_slice = COMMON
     return (
-        Field("metric", "Metric", required=True, most=200, options=list_watched_metrics),
+        WATCHED_METRIC,
         *(
             declared_field(parameter, label=_LABELS.get(parameter.name, parameter.name))
             for parameter in kind.takes

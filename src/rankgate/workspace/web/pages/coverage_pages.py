@@ -30,7 +30,7 @@ from rankgate.store.rows import now
 from rankgate.workspace.web.background_results import MANY_RATINGS, read_background_result
 from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, not_found
-from rankgate.workspace.web.shared_fields import BATCH, NAME, STRATEGY_FIELD, TWO_RUNS_FIELDS
+from rankgate.workspace.web.shared_fields import AFTER_FIELD, BATCH, NAME, STRATEGY_FIELD, TWO_RUNS_FIELDS
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     VIEWING_ROLES,
@@ -71,7 +71,7 @@ def page_of_runs(
     return project_runs[window], next_start
 
 
-@page("coverage", "/projects/{project}/coverage", VIEWING_ROLES, "Coverage", Field("after", "After", "whole"))
+@page("coverage", "/projects/{project}/coverage", VIEWING_ROLES, "Coverage", AFTER_FIELD)
 def coverage_page(request: WebRequest) -> PageReply:
     """The page with the graded share of each run's first documents, and answers to known grades."""
     project = request.project.id

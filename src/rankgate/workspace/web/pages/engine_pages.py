@@ -368,14 +368,20 @@ def try_engine(request: WebRequest) -> PageReply:
 
 def _answer_page(request: WebRequest, configuration: Configuration, query: str) -> PageReply:
     answer = ask_engine(configuration, query)
+    content = encode(answer)
+    documents = content["documents"]
     data = {
         "project": request.project.name,
         "engine": configuration.name,
         "query": query,
-        **encode(answer),
-        "missing": _missing_fields(configuration.engine, encode(answer)),
+        **content,
+        "missing": [
+            name
+            for name in configuration.engine.fields
+            if documents and not any(name in document["fields"] for document in documents)
+        ],
     }
-    return PageReply("engine_answer.html", data, _card_view(request, answer.documents[:1], data["documents"]))
+    return PageReply("engine_answer.html", data, _card_view(request, answer.documents[:1], documents))
 
 
 def _card_view(
@@ -394,16 +400,6 @@ def _card_view(
         "shown": first_document,
         "kept": with_proposal(settings, proposal) | {"project": request.project.name},
     }
-
-
-def _missing_fields(engine: Engine, answer: Mapping[str, Any]) -> list[str]:
-    """The display fields that are missing in all documents."""
-    documents = answer["documents"]
-    return [
-        name
-        for name in engine.fields
-        if documents and not any(name in document["fields"] for document in documents)
-    ]
 
 
 @action("engine-delete", f"{_ENGINES_PATH}/{{engine}}/delete", MANAGING_ROLES, "Delete the engine")

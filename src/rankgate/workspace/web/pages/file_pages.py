@@ -29,7 +29,7 @@ from rankgate.store.rating import batches as stored
 from rankgate.workspace.web import web_request
 from rankgate.workspace.web.pages.upload_files import add_text_columns, list_columns, upload_file
 from rankgate.workspace.web.replies import ActionReply, FileReply, PageReply, Reply, not_found
-from rankgate.workspace.web.shared_fields import RAW, STRATEGY_FIELD, TRANSFORM_FIELD
+from rankgate.workspace.web.shared_fields import DEADLINE_FIELD, NAME, RAW, STRATEGY_FIELD, TRANSFORM_FIELD
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     VIEWING_ROLES,
@@ -193,21 +193,16 @@ def _trial_report(request: WebRequest, path: Path) -> PageRow:
 
 def _import_report(conversion: Conversion, incoming: ImportedFile) -> PageRow:
     """The imported, recognised and lost contents of a file."""
-    return {
-        "format": conversion.from_format,
-        "holds": _part_counts(conversion, incoming),
-        "seen": [_note_view(note) for note in conversion.notes],
-        "lost": [_note_view(note) for note in conversion.losses],
-    }
-
-
-def _part_counts(conversion: Conversion, incoming: ImportedFile) -> dict[str, int]:
-    """The size of each part: numbers of rows, and for runs the number of runs."""
     rows = {
         "judgments" if content_kind == "qrels" else content_kind: n
         for content_kind, n in conversion.rows.items()
     }
-    return rows | ({"runs": len(incoming.contents.runs)} if "runs" in rows else {})
+    return {
+        "format": conversion.from_format,
+        "holds": rows | ({"runs": len(incoming.contents.runs)} if "runs" in rows else {}),
+        "seen": [_note_view(note) for note in conversion.notes],
+        "lost": [_note_view(note) for note in conversion.losses],
+    }
 
 
 def _note_view(note: Note) -> PageData:
@@ -370,7 +365,7 @@ def list_formats(content_kind: str) -> list[str]:
     "/projects/{project}/batches",
     MANAGING_ROLES,
     "Add the batch",
-    Field("name", "Name", required=True, most=100),
+    NAME,
     Field(
         "pool", "Pool", "file", required=True, help="As rankgate pool writes it: columns query and document."
     ),
@@ -391,7 +386,7 @@ def list_formats(content_kind: str) -> list[str]:
     ),
     STRATEGY_FIELD,
     Field("priority", "Priority; higher is first", "whole", default="0"),
-    Field("deadline", "Deadline", "moment"),
+    DEADLINE_FIELD,
     Field("seed", "Seed of the order", "whole"),
     Field("open", "Show the pool's fields, such as ranks (not blind)", "flag"),
     does_step=True,
@@ -447,7 +442,7 @@ def _read_gold(upload: Upload, size_limit: float) -> dict[tuple[str, str], store
     Field("state", "State", "choice", choices=(("open", "open"), ("paused", "paused"), ("closed", "closed"))),
     STRATEGY_FIELD,
     Field("priority", "Priority", "whole"),
-    Field("deadline", "Deadline", "moment"),
+    DEADLINE_FIELD,
 )
 def change_batch(request: WebRequest) -> ActionReply:
     """Pause, close or open a batch, or change its priority, deadline or number of raters."""

@@ -124,7 +124,15 @@ def ask_engine(configuration: Configuration, text: str, depth: int = LIVE_DEPTH)
     seconds = round(time.monotonic() - start_time, 3)
     if isinstance(reply, Failure):
         return LiveAnswer(seconds=seconds, problem=reply.problem)
-    return LiveAnswer(_documents(reply), seconds, reply.total)
+    fields = list(reply.fields) or [{}] * len(reply.doc_ids)
+    scores = [None] * len(reply.doc_ids) if reply.scores is None else list(reply.scores)
+    documents = tuple(
+        LiveDocument(
+            doc_id, score, {name: _field_text(name, value) for name, value in document_fields.items()}
+        )
+        for doc_id, score, document_fields in zip(reply.doc_ids, scores, fields, strict=True)
+    )
+    return LiveAnswer(documents, seconds, reply.total)
 
 
 def _answer(configuration: Configuration, text: str) -> Answer | Failure:
@@ -138,17 +146,6 @@ def _answer(configuration: Configuration, text: str) -> Answer | Failure:
         return Failure("fatal", "the server lacks the library of this kind of engine")
     except RankgateError as error:
         return Failure("fatal", error.problem)
-
-
-def _documents(answer: Answer) -> tuple[LiveDocument, ...]:
-    fields = list(answer.fields) or [{}] * len(answer.doc_ids)
-    scores = [None] * len(answer.doc_ids) if answer.scores is None else list(answer.scores)
-    return tuple(
-        LiveDocument(
-            doc_id, score, {name: _field_text(name, value) for name, value in document_fields.items()}
-        )
-        for doc_id, score, document_fields in zip(answer.doc_ids, scores, fields, strict=True)
-    )
 
 
 def _field_text(name: str, value: Json) -> str:

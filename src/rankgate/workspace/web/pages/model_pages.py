@@ -26,6 +26,7 @@ from rankgate.store.rating import batches
 from rankgate.store.rows import now
 from rankgate.workspace.web.pages.document_view import read_titles
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
+from rankgate.workspace.web.shared_fields import BEFORE_FIELD
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     VIEWING_ROLES,
@@ -197,7 +198,7 @@ def end_rule(request: WebRequest) -> ActionReply:
     return ActionReply(request.project_path("models"))
 
 
-@page("model", f"{_MODELS_PATH}/{{rater:int}}", VIEWING_ROLES, "Model", Field("before", "Before", "whole"))
+@page("model", f"{_MODELS_PATH}/{{rater:int}}", VIEWING_ROLES, "Model", BEFORE_FIELD)
 def model_page(request: WebRequest) -> PageReply:
     """The page of a model: identity, answers, and admission with the evidence."""
     project, number = request.project.id, request.path["rater"]

@@ -15,7 +15,7 @@ from rankgate.decisions.gating.rules import RULES
 from rankgate.measurement.evaluation.metric_selection import find_metrics
 from rankgate.store.material import projects, queries_documents
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply
-from rankgate.workspace.web.shared_fields import PROJECT
+from rankgate.workspace.web.shared_fields import PROJECT, WATCHED_METRIC
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     VIEWING_ROLES,
@@ -42,7 +42,7 @@ _TIERS = (
     ("info", "info: it is only reported"),
 )
 _FIELDS = (
-    Field("metric", "Metric", required=True, most=200, options=list_watched_metrics),
+    WATCHED_METRIC,
     Field(
         "kind",
         "What must hold",

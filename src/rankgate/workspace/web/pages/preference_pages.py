@@ -23,7 +23,7 @@ from rankgate.workspace.web.pages.rating_pages import COMPARISON_KINDS
 from rankgate.workspace.web.pages.task_view import LIST_LENGTH, read_run_table
 from rankgate.workspace.web.pages.upload_files import upload_file
 from rankgate.workspace.web.replies import ActionReply, FileReply, PageReply, not_found
-from rankgate.workspace.web.shared_fields import NAME, RAW, TWO_RUNS_FIELDS
+from rankgate.workspace.web.shared_fields import DEADLINE_FIELD, NAME, RAW, TWO_RUNS_FIELDS
 from rankgate.workspace.web.web_request import MANAGING_ROLES, VIEWING_ROLES, Field, action, page
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ _PRIORITY = Field("priority", "Priority; higher is first", "whole", default="0")
     Field("most", "Queries or pairs at most", "whole", default="200"),
     _RATERS,
     _PRIORITY,
-    Field("deadline", "Deadline", "moment"),
+    DEADLINE_FIELD,
     Field("seed", "Seed of the draw", "whole"),
 )
 def add_comparison(request: WebRequest) -> ActionReply:

@@ -7,7 +7,7 @@ archived, or deleted after a page that lists the deleted data.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rankgate.core.console.shared_options import SCALE_HELP
 from rankgate.core.errors import InputError
@@ -35,6 +35,7 @@ from rankgate.workspace.web.pages.document_card import (
 from rankgate.workspace.web.pages.highlighting import LANGUAGES
 from rankgate.workspace.web.pages.rating_pages import format_duration
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
+from rankgate.workspace.web.shared_fields import BEFORE_FIELD, NAME
 from rankgate.workspace.web.web_request import (
     ADMIN,
     ADMIN_ROLE,
@@ -192,7 +193,7 @@ def _batch_view(batch: batches.Batch, progress: tasks.Progress) -> PageRow:
 _SLOTS = {"1": 1, "2": 2, "3": 3, "agree": 2}
 
 
-@page("log", "/projects/{project}/log", MANAGING_ROLES, "Log", Field("before", "Before", "whole"))
+@page("log", "/projects/{project}/log", MANAGING_ROLES, "Log", BEFORE_FIELD)
 def log_page(request: WebRequest) -> PageReply:
     """The page of the project's audit log."""
     with request.store.read() as connection:
@@ -474,13 +475,7 @@ def revoke_invitation(request: WebRequest) -> ActionReply:
 
 
 @action(
-    "grant",
-    "/projects/{project}/people",
-    MANAGING_ROLES,
-    "Set the role",
-    Field("name", "Name", required=True, most=100),
-    _ANY_ROLE,
-    does_step=True,
+    "grant", "/projects/{project}/people", MANAGING_ROLES, "Set the role", NAME, _ANY_ROLE, does_step=True
 )
 def grant_role(request: WebRequest) -> ActionReply:
     """Change or remove the role of a user in the project."""
@@ -585,17 +580,15 @@ def delete_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         resource = _find_item(connection, request)
         counts = archive.dependents(connection, resource)
-    return PageReply(
-        "delete.html",
-        {
-            "project": request.project.name,
-            "kind": resource.kind,
-            "id": resource.id,
-            "name": resource.name,
-            "deleted": counts,
-            "deletable": True,
-        },
+    return _confirmation_page(
+        request, resource.kind, resource.id, resource.name, deleted=counts, deletable=True
     )
+
+
+def _confirmation_page(request: WebRequest, kind: str, number: int, name: str, **facts: Any) -> PageReply:
+    """The confirmation page for deleting something, with what is deleted with it."""
+    data = {"project": request.project.name, "kind": kind, "id": number, "name": name, **facts}
+    return PageReply("delete.html", data)
 
 
 @action("archive-delete", f"{_ITEM_PATH}/delete", ADMIN_ROLE, "Delete", _CONFIRM)
@@ -616,18 +609,8 @@ def delete_queries_page(request: WebRequest) -> PageReply:
     with request.store.read() as connection:
         count = archive.count_archived_queries(connection, project.id)
         counts = archive.dependents_of_archived_queries(connection, project.id)
-    return PageReply(
-        "delete.html",
-        {
-            "project": project.name,
-            "kind": "queries",
-            "id": project.id,
-            "name": _QUERIES_NAME,
-            "queries": count,
-            "deleted": counts,
-            "deletable": True,
-        },
-    )
+    facts = {"queries": count, "deleted": counts, "deletable": True}
+    return _confirmation_page(request, "queries", project.id, _QUERIES_NAME, **facts)
 
 
 @action("archive-queries-delete", f"{_QUERIES_PATH}/delete", ADMIN_ROLE, "Delete", _CONFIRM)
@@ -649,17 +632,8 @@ def delete_project_page(request: WebRequest) -> PageReply:
     project = request.project
     with request.store.read() as connection:
         counts = archive.project_dependents(connection, project.id)
-    return PageReply(
-        "delete.html",
-        {
-            "project": project.name,
-            "kind": "project",
-            "id": project.id,
-            "name": project.name,
-            "deleted": counts,
-            "deletable": project.archived_at is not None,
-        },
-    )
+    facts = {"deleted": counts, "deletable": project.archived_at is not None}
+    return _confirmation_page(request, "project", project.id, project.name, **facts)
 
 
 @action("project-delete", "/projects/{project}/delete", ADMIN_ROLE, "Delete", _CONFIRM, in_archived=True)

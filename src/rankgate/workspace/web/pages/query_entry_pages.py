@@ -17,7 +17,6 @@ from rankgate.workspace.web.web_request import MANAGING_ROLES, Field, action, in
 
 if TYPE_CHECKING:
     from rankgate.store.material.queries_documents import Query
-    from rankgate.workspace.web.rendering import PageRow
     from rankgate.workspace.web.web_request import WebRequest
 
 
@@ -79,20 +78,19 @@ def add_queries(request: WebRequest) -> Reply:
             raise _refusal(source, error) from None
         counts = {"queries": len(query_list.table), "new": len(new_queries), "repeated": query_list.repeated}
         if request.values["preview"]:
-            return PageReply("query_list.html", _preview(request, query_list, counts))
+            return PageReply(
+                "query_list.html",
+                {
+                    "project": request.project.name,
+                    **counts,
+                    "columns": dict(query_list.columns),
+                    "first": query_list.table.head(_FIRST_ROWS).to_dicts(),
+                    "added": False,
+                },
+            )
         queries_documents.add_queries(connection, request.project.id, new_queries)
         request.record(connection, "queries.add", source, **counts)
     return ActionReply(request.project_path("queries"), counts)
-
-
-def _preview(request: WebRequest, query_list: QueryList, counts: dict[str, int]) -> PageRow:
-    return {
-        "project": request.project.name,
-        **counts,
-        "columns": dict(query_list.columns),
-        "first": query_list.table.head(_FIRST_ROWS).to_dicts(),
-        "added": False,
-    }
 
 
 def _read_source(request: WebRequest) -> tuple[str, QueryList]:

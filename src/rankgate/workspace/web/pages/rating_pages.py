@@ -32,7 +32,7 @@ from rankgate.workspace.web.pages.document_card import image_sources
 from rankgate.workspace.web.pages.document_view import document_title, read_titles
 from rankgate.workspace.web.pages.task_view import REASONS, guideline_html, scale_view, swaps_sides, task_view
 from rankgate.workspace.web.replies import ActionReply, PageReply, RequestRefused, not_found
-from rankgate.workspace.web.shared_fields import BATCH, ID
+from rankgate.workspace.web.shared_fields import AFTER_FIELD, BATCH, BEFORE_FIELD, ID
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     RATING_ROLES,
@@ -87,10 +87,11 @@ def record_answer(
     if task.project != request.project.id:
         raise not_found("task")
     task_state.refuse_unassigned(connection, task, rater)
+    seconds = fields["seconds"]
     values = {
         "reason": fields["why"] or fields["reason"] if fields["grade"] is None else None,
         "comment": fields["comment"],
-        "seconds": _limit_seconds(fields["seconds"]),
+        "seconds": None if seconds is None else min(seconds, 86_400.0),
         "at": _limit_moment(fields["at"]),
     }
     identity = fields["rating_id"] or str(uuid4())
@@ -130,10 +131,6 @@ def _limit_moment(value: datetime | None) -> datetime | None:
     if value is not None and value > now() + _MAX_AHEAD:
         raise invalid_value("at", "is in the future")
     return None if value is None else min(value, now())
-
-
-def _limit_seconds(value: float | None) -> float | None:
-    return None if value is None else min(value, 86_400.0)
 
 
 def feedback(task: LockedTask, grade: float | None) -> PageRow | None:
@@ -210,7 +207,12 @@ def rate_page(request: WebRequest) -> PageReply:
         if number is None:
             number = _take_task(connection, request, rater, batch, open_batches)
         else:
-            _claim_task(connection, request, number, rater)
+            # an earlier task by its number; managers may claim any open task
+            task = _find_task(connection, request, number)
+            if request.role == "rater" and not task_state.is_assigned(connection, number, rater):
+                raise not_found("task")
+            if task.state == "open":
+                next_task.claim(connection, number, rater)
     with request.store.read() as connection:
         data = make_page_state(connection, request, rater, number, batch, open_batches)
         guideline_version = projects.guideline(connection, request.project.id)
@@ -322,18 +324,6 @@ def _find_task(connection: Connection, request: WebRequest, number: int) -> Task
     return task
 
 
-def _claim_task(connection: Connection, request: WebRequest, number: int, rater: int) -> None:
-    """Claim a task for a rater who requests an earlier task by number.
-
-    Managers may claim any open task.
-    """
-    task = _find_task(connection, request, number)
-    if request.role == "rater" and not task_state.is_assigned(connection, number, rater):
-        raise not_found("task")
-    if task.state == "open":
-        next_task.claim(connection, number, rater)
-
-
 def _take_task(
     connection: Connection, request: WebRequest, rater: int, batch: int | None, open_batches: OpenBatches
 ) -> int | None:
@@ -439,9 +429,7 @@ def put_off(request: WebRequest) -> ActionReply:
     return _next_task_reply(request, {"feedback": None, **page_state})
 
 
-@page(
-    "history", "/projects/{project}/history", RATING_ROLES, "Your ratings", Field("before", "Before", "whole")
-)
+@page("history", "/projects/{project}/history", RATING_ROLES, "Your ratings", BEFORE_FIELD)
 def history_page(request: WebRequest) -> PageReply:
     """The page of the rater's ratings, newest first, for review and change."""
     with request.store.write() as connection:
@@ -512,6 +500,7 @@ def format_duration(seconds: float | None) -> str:
 
 _MAX_PAIRS = 50
 STATES = ("open", "done", "disputed")
+_STATE = Field("state", "State", "choice", choices=tuple((state, state) for state in STATES))
 
 
 @page(
@@ -521,9 +510,9 @@ STATES = ("open", "done", "disputed")
     "Pairs",
     Field("query", "Query", most=2_000),
     Field("batch", "Batch", most=100),
-    Field("state", "State", "choice", choices=tuple((state, state) for state in STATES)),
+    _STATE,
     Field("rater", "Rater", most=200),
-    Field("after", "After", "whole"),
+    AFTER_FIELD,
 )
 def pairs_page(request: WebRequest) -> PageReply:
     """The page of pairs after a number, in a fixed order, so that new ratings do not move pages."""
@@ -572,7 +561,7 @@ def _make_filter(
     Field("rater", "Rater", required=True, most=200),
     Field("batch", "Batch", most=100),
     Field("query", "Query", most=2_000),
-    Field("state", "State", "choice", choices=tuple((state, state) for state in STATES)),
+    _STATE,
 )
 def reset_answers(request: WebRequest) -> ActionReply:
     """Withdraw a rater's answers, so that pairs are rated again; the store keeps the ratings."""

@@ -31,7 +31,7 @@ from rankgate.workspace.web.pages.task_view import guideline_html, scale_view, t
 from rankgate.workspace.web.pages.work_pages import list_discussion
 from rankgate.workspace.web.rendering import OpenObject
 from rankgate.workspace.web.replies import ActionReply, PageReply, Reply, not_found
-from rankgate.workspace.web.shared_fields import ID, TRANSFORM_FIELD
+from rankgate.workspace.web.shared_fields import AFTER_FIELD, ID, TRANSFORM_FIELD
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     VIEWING_ROLES,
@@ -83,13 +83,7 @@ _RULE = declared_field(
 )
 
 
-@page(
-    "disputes",
-    "/projects/{project}/disputes",
-    VIEWING_ROLES,
-    "Disagreements",
-    Field("after", "After", "whole"),
-)
+@page("disputes", "/projects/{project}/disputes", VIEWING_ROLES, "Disagreements", AFTER_FIELD)
 def disputes_page(request: WebRequest) -> PageReply:
     """The page of pairs on which raters disagree, with the grades and comments of each rater."""
     with request.store.write() as connection:
@@ -352,26 +346,6 @@ def _runs_without_judgments(judged: pl.DataFrame, runs: Iterable[Run]) -> list[s
     return [run.name for run in runs if run.table.join(ids, on="query_id", how="semi").is_empty()]
 
 
-def _evaluation_reply(
-    request: WebRequest,
-    key: tuple[Hashable, ...],
-    judge: Callable[[], tuple[pl.DataFrame, Callable[[list[Run]], Result]]],
-) -> PageReply:
-    """The reply with scores of runs that have judged queries, and the names of other runs.
-
-    Args:
-        request: the request of the page.
-        key: the cache key of all inputs except the runs.
-        judge: a function that returns the judged queries and a scoring function.
-    """
-    project_runs, next_start, run_key = _runs_of_page(request)
-    data, html = request.cache.get(
-        ("evaluation", request.project.id, *key, run_key),
-        lambda: _score_runs(request.store, project_runs, *judge()),
-    )
-    return _make_reply(request, data | {"after": next_start}, html)
-
-
 def _runs_of_page(request: WebRequest) -> tuple[Sequence[StoredRun], int | None, tuple[Hashable, ...]]:
     """The runs of a page, the start of the next page, and the names and blobs of the runs.
 
@@ -434,7 +408,7 @@ def _make_reply(
     Field("convention", "Tool", "choice", choices=tuple((tool, tool) for tool in sorted(TOOL_RULES))),
     Field("metrics", "Metrics", default=DEFAULT_TOOL_METRICS, most=300),
     Field("scale", "Scale of the ratings", "choice", choices=tuple((scale, scale) for scale in SCALES)),
-    Field("after", "After", "whole"),
+    AFTER_FIELD,
 )
 def ratings_evaluation_page(request: WebRequest) -> PageReply:
     """The page with the means of every run from single ratings, by the full method of a tool."""
@@ -507,7 +481,7 @@ def evaluate_ratings(
     "Runs by these judgments",
     _METRICS,
     Field("convention", "Convention", most=50),
-    Field("after", "After", "whole"),
+    AFTER_FIELD,
 )
 def evaluation_page(request: WebRequest) -> PageReply:
     """The page with the means of every run by stored judgments."""
@@ -524,5 +498,10 @@ def evaluation_page(request: WebRequest) -> PageReply:
             qrels = stored_runs.read_judgments(connection, request.store.blobs, request.project.id, name)
         return qrels.table, lambda run_list: evaluate(qrels, run_list, metrics, metric_convention)
 
-    key = (name, stored_judgments.sha256, stored_judgments.created_at, tuple(metrics))
-    return _evaluation_reply(request, (*key, metric_convention.hash), judge)
+    key = (name, stored_judgments.sha256, stored_judgments.created_at, tuple(metrics), metric_convention.hash)
+    project_runs, next_start, run_key = _runs_of_page(request)
+    data, html = request.cache.get(
+        ("evaluation", request.project.id, *key, run_key),
+        lambda: _score_runs(request.store, project_runs, *judge()),
+    )
+    return _make_reply(request, data | {"after": next_start}, html)

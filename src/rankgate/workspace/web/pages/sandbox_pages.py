@@ -34,7 +34,7 @@ from rankgate.workspace.web.pages.engine_pages import (
 from rankgate.workspace.web.pages.live_engines import LIVE_SECONDS
 from rankgate.workspace.web.pages.step_pages import last_run_number, start_job
 from rankgate.workspace.web.replies import PageReply, Reply, RequestRefused
-from rankgate.workspace.web.shared_fields import PROJECT
+from rankgate.workspace.web.shared_fields import PROJECT, WATCHED_METRIC
 from rankgate.workspace.web.web_request import (
     MANAGING_ROLES,
     Field,
@@ -46,7 +46,6 @@ from rankgate.workspace.web.web_request import (
 )
 
 if TYPE_CHECKING:
-    from rankgate.core.value_types import Json
     from rankgate.data.qrels import Qrels
     from rankgate.data.run import Run
     from rankgate.engines.configuration import Configuration, EngineKind
@@ -100,7 +99,9 @@ def sandbox_handler(kind: EngineKind) -> Callable[[WebRequest], Reply]:
         with request.store.read() as connection:
             kept_engine = project_engines.get_engine(connection, request.project.id, request.path["engine"])
         definition = read_definition(
-            kind, kept_engine.name, {**kept_engine.settings, **_edited_values(request, kind)}
+            kind,
+            kept_engine.name,
+            {**kept_engine.settings, **{name: request.values[name] for name in _editable_settings(kind)}},
         )
         edited = check_definition(request, definition)
         judgments, metric = request.values["judgments"], request.values["metric"]
@@ -143,10 +144,6 @@ def _editable_settings(kind: EngineKind) -> list[str]:
         if setting.metadata.get("path") or setting.metadata.get("secret")
     }
     return [name for name in kind.parameters if name not in guarded | _FIXED_SETTINGS]
-
-
-def _edited_values(request: WebRequest, kind: EngineKind) -> dict[str, Json]:
-    return {name: request.values[name] for name in _editable_settings(kind)}
 
 
 def _judged_queries(request: WebRequest, qrels: Qrels) -> list[Query]:
@@ -224,7 +221,7 @@ def sandbox_fields(kind: EngineKind) -> tuple[Field, ...]:
     """The form fields of the sandbox for a kind of engine."""
     return (
         Field("judgments", "Judgments", required=True, most=200, options=list_judgment_names),
-        Field("metric", "Metric", required=True, most=200, options=list_watched_metrics),
+        WATCHED_METRIC,
         *(engine_field(kind.parameters[name], {}) for name in _editable_settings(kind)),
         Field("seen", kind="text", most=64, unset="", help="The state that was changed."),
         Field("preview", kind="flag", help="Only measure, without saving the engine."),

@@ -87,20 +87,18 @@ def task_view(
         },
         "sides": sides[::-1] if is_swapped else sides,
         "swapped": is_swapped,
-        "mine": None if rater_answer is None else _answer_view(rater_answer),
+        "mine": None
+        if rater_answer is None
+        else {
+            "grade": rater_answer.grade,
+            "choice": rater_answer.choice,
+            "reason": rater_answer.reason,
+            "comment": rater_answer.comment,
+        },
     }
     if not task.batch.blind:
         view["pool"] = dict(task.pool)
     return view
-
-
-def _answer_view(rater_answer: Answer) -> PageRow:
-    return {
-        "grade": rater_answer.grade,
-        "choice": rater_answer.choice,
-        "reason": rater_answer.reason,
-        "comment": rater_answer.comment,
-    }
 
 
 def swaps_sides(task: int, kind: str, rater: int) -> bool:
