@@ -5,8 +5,8 @@ with nothing on the PATH but Python, make, Git and the tools of a shell; what ma
 possible is installed after them, and then the tests that were skipped run. Environments, and the
 cache of mypy, are kept in build/environments, as long as the files that declare them and Python are
 the same: one for the commands of the README, in which nothing else is installed, and one for all
-other steps. Beside them are the commits at which the dearest steps passed. Such a step is left out, and says so, if
-`tests/changed.py` lists none of its tests for what changed since then.
+other steps. Beside them are the commits at which the dearest steps passed. Such a step is left out,
+and says so, if `tests/changed.py` lists none of its tests for what changed since then.
 """
 
 from __future__ import annotations
