@@ -21,20 +21,28 @@ path shares most words with a changed one, and those that call the fewest module
 from __future__ import annotations
 
 import ast
+import gc
+import marshal
 import re
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from support.recording import UNSEEN, Record, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[1]
 EVERYTHING = re.compile(r"(pyproject\.toml|constraints\.txt|Makefile|tests/(conftest|support/).*)$")
 """Changes of these files can touch every test."""
 WRITTEN = {"tests/record.json", "tests/wording.json"}
 """What runs of the tests write, and no test reads but those that changed."""
+STORED = Path(__file__).parent / "__pycache__" / "sources"
+"""The imports, names and words of modules, so that only changed ones are parsed again."""
 READS_ALL = 'rglob("*.py")'
 """In the text of tests that read the text of all modules."""
 DOTTED = re.compile(r"rankgate(?:\.\w+)+")
@@ -53,18 +61,39 @@ def modules() -> dict[str, Path]:
 
 MODULES = modules()
 PACKAGES = {name for name, path in MODULES.items() if path.name == "__init__.py"}
+CONFTESTS = [name for name, path in MODULES.items() if path.name == "conftest.py"]
 
 
-class Source(ast.NodeVisitor):
-    """The imports, dotted names and mentioned words of a file."""
+class Source(NamedTuple):
+    """The imports, dotted names and words of a file; the names that it hands out, with their modules."""
+
+    imports: set[str]
+    strings: set[str]
+    mentions: set[str]
+    table: dict[str, str]
+
+
+class Reader(ast.NodeVisitor):
+    """Collects what a `Source` holds."""
 
     def __init__(self, name: str) -> None:
         """Read the file of a module."""
         self.imports: set[str] = set()
         self.strings: set[str] = set()
         self.mentions: set[str] = set()
-        self.table: dict[str, str] = {}  # names that the module hands out, with their modules
+        self.table: dict[str, str] = {}
         self.visit(ast.parse(MODULES[name].read_bytes()))
+
+    def visit(self, node: ast.AST) -> None:
+        """Read a node; most have no method here, and the base class looks for one by a name that it makes."""
+        READERS.get(type(node), Reader.generic_visit)(self, node)
+
+    def generic_visit(self, node: ast.AST) -> None:
+        """Read what a node is made of."""
+        for value in vars(node).values():
+            for part in value if isinstance(value, list) else (value,):
+                if isinstance(part, ast.AST):
+                    self.visit(part)
 
     def visit_If(self, node: ast.If) -> None:
         """Skip imports for type checkers."""
@@ -108,10 +137,40 @@ class Source(ast.NodeVisitor):
         self.generic_visit(node)
 
 
+READERS: dict[type[ast.AST], Callable[[Reader, Any], None]] = {
+    getattr(ast, name.removeprefix("visit_")): method
+    for name, method in vars(Reader).items()
+    if name.startswith("visit_")
+}
+
+
+@cache
+def stored_sources() -> dict[str, tuple[tuple[str, ...], dict[str, Any]]]:
+    """What earlier calls read, by module, with the states of the files, of which this file is one."""
+    try:
+        return marshal.loads(STORED.read_bytes())  # noqa: S302 - as Python reads the files beside it
+    except (OSError, EOFError, ValueError, TypeError):
+        return {}
+
+
 @cache
 def source(name: str) -> Source:
     """The parsed file of a module."""
-    return Source(name)
+    stats = [path.stat() for path in (MODULES[name], Path(__file__))]
+    state = tuple(f"{stat.st_mtime_ns} {stat.st_size}" for stat in stats)
+    stored_state, attributes = stored_sources().get(name, ((), {}))
+    if state != stored_state:
+        attributes = vars(Reader(name))
+        stored_sources()[name] = state, attributes
+    return Source(**attributes)
+
+
+def store_sources() -> None:
+    """Replace what earlier calls read; several calls may do so at once."""
+    STORED.parent.mkdir(exist_ok=True)
+    with NamedTemporaryFile(dir=STORED.parent, delete=False) as file:
+        file.write(marshal.dumps(stored_sources()))
+    Path(file.name).replace(STORED)
 
 
 def module_of(dotted: str) -> str | None:
@@ -134,12 +193,8 @@ def dependencies(name: str) -> frozenset[str]:
 
 def reached(test: str) -> set[str]:
     """All modules that a test module can load."""
-    path = MODULES[test].parent
-    conftests = [
-        name
-        for name, module_path in MODULES.items()
-        if module_path.name == "conftest.py" and module_path.parent in (path, *path.parents)
-    ]
+    folders = MODULES[test].parents
+    conftests = [name for name in CONFTESTS if MODULES[name].parent in folders]
     pending = {test, *conftests, "rankgate.interface.cli"}
     mentions = set().union(*(source(name).mentions for name in (test, *conftests)))
     reached_modules: set[str] = set()
@@ -147,10 +202,15 @@ def reached(test: str) -> set[str]:
         name = pending.pop()
         reached_modules.add(name)
         table = source(name).table
-        loaded = set(dependencies(name)) | {table[word] for word in mentions & table.keys()}
-        parents = {name.rsplit(".", depth)[0] for depth in range(1, name.count(".") + 1)}
-        pending |= (loaded | (parents & MODULES.keys())) - reached_modules
+        pending |= dependencies(name) | packages_of(name) | {table[word] for word in mentions & table.keys()}
+        pending -= reached_modules
     return reached_modules
+
+
+@cache
+def packages_of(name: str) -> set[str]:
+    """The packages that a module is in."""
+    return {name.rsplit(".", depth)[0] for depth in range(1, name.count(".") + 1)} & MODULES.keys()
 
 
 def changed_files(revision: str) -> list[str]:
@@ -292,5 +352,7 @@ def path_words(path: str) -> set[str]:
 
 
 if __name__ == "__main__":
+    gc.disable()  # millions of nodes and little garbage
     since = sys.argv[1] if sys.argv[1:] else "HEAD"
     sys.stdout.write("\n".join(touched_tests(changed_files(since), since)) + "\n")
+    store_sources()

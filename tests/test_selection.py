@@ -20,6 +20,13 @@ def test_three_cases_of_a_function_without_a_record_count_as_cheap():
     assert select(100) == {*NODE_IDS} - {*CASES} | FEW
 
 
+def test_tests_of_a_file_without_a_record_do_not_count_as_cheap():
+    """A fifth of a second each, so that the tests of a new file do not fill the seconds of others."""
+    new = [f"tests/c/test_new.py::test_{number}" for number in range(9)]
+    assert cheapest([*CASES, *new], DEAR, 0.5) == {*FEW, *new[:2]}
+    assert cheapest([*CASES, *new], DEAR | {"tests/c/test_new.py": {}}, 0.5) == {*FEW, *new}
+
+
 def test_folders_share_the_limit():
     """Their tests come by the seconds that their folder has used with them: 0.53, 0.9, 1.8 and 5.53."""
     assert select(0.54) == FEW | {LESS}

@@ -98,11 +98,11 @@ def write_duckdb(path, visits):
             "CREATE TABLE visits (ts TIMESTAMPTZ, visit_id VARCHAR, visitor VARCHAR, search_term VARCHAR, "
             "action VARCHAR, product_no VARCHAR, pos INTEGER, price DOUBLE, test_group VARCHAR)"
         )
-        rows = [
-            [None if cell == "" else cell for cell in row]
-            for row in table_rows(visits, lambda at: at.isoformat())
-        ]
-        connection.executemany("INSERT INTO visits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        csv = path.with_suffix(".csv")
+        rows = table_rows(visits, lambda at: at.isoformat())
+        csv.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+        connection.execute(f"COPY visits FROM '{csv}' (HEADER false)")
+    csv.unlink()
 
 
 def ga4_records(visits):

@@ -4,8 +4,8 @@ The file has the CPU seconds of each dear test function, with those of its proce
 file of tests the modules of rankgate in which it called a function. A function that is called adds
 its module to a set, by a statement that is added when the module is imported. What runs during an
 import is not counted: it would belong to the file that happens to import first. Only the figures of
-files that ran are updated. A test without figures counts as cheap; a file of tests without them is
-selected by its imports.
+files that ran are updated. A test without figures counts as cheap, one of a file without any as
+rather dear; such a file is selected by its imports.
 """
 
 from __future__ import annotations
@@ -150,8 +150,9 @@ def pytest_sessionfinish() -> None:
     modules |= _modules
     files = [file for file in sorted(modules) if (ROOT / file).exists()]
     names = sorted(set().union(*(modules[file] for file in files)))
+    measured = [file for file in sorted(seconds) if (ROOT / file).exists()]
     record = {
-        "seconds": {file: seconds[file] for file in files if seconds.get(file)},
+        "seconds": {file: seconds[file] for file in measured if seconds[file] or file not in modules},
         "called at import": sorted((at_import | _at_import) - {UNSEEN}),
         "names": names,
         "modules": {
@@ -165,7 +166,7 @@ class Record(NamedTuple):
     """What earlier runs saw.
 
     Attributes:
-        seconds: CPU seconds of a case of dear test functions, by file.
+        seconds: CPU seconds of a case of dear test functions, by file; empty for a file without dear ones.
         modules: the modules in which a file of tests called a function; `UNSEEN` if that is not all.
         at_import: the modules with functions that are called while modules are imported.
     """
@@ -185,7 +186,8 @@ def load() -> Record:
         file: {names[i] for first, last in _bounds(ranges) for i in range(first, last + 1)}
         for file, ranges in record["modules"].items()
     }
-    return Record(record["seconds"], modules, set(record.get("called at import", ())))
+    seconds = {file: {} for file in modules} | record["seconds"]
+    return Record(seconds, modules, set(record.get("called at import", ())))
 
 
 def _ranges(numbers: Iterable[int]) -> str:

@@ -40,6 +40,8 @@ NEAR = 0.75
 MOST_CASES = 3
 USUAL = 0.01
 """CPU seconds of a test that is not recorded as dear, with what pytest needs for it."""
+UNRECORDED = 0.2
+"""CPU seconds of a test whose file has no record: some take minutes, which would all count as cheap."""
 
 
 def order(items: list[pytest.Item]) -> None:
@@ -113,7 +115,7 @@ def cheapest(
 
     Args:
         node_ids: all tests.
-        seconds: recorded CPU seconds of a case of dear functions, by file.
+        seconds: recorded CPU seconds of a case of dear functions, by file, without files that have no record.
         limit: the sum of seconds.
         first: files or folders whose tests come first, the nearest first.
     """
@@ -122,7 +124,8 @@ def cheapest(
     for function, cases in groupby(by_function, key=recording.function_of):
         file, _, name = function.partition("::")
         all_cases = list(cases)
-        costs |= dict.fromkeys(all_cases, seconds.get(file, {}).get(name, USUAL))
+        cost = seconds[file].get(name, USUAL) if file in seconds else UNRECORDED
+        costs |= dict.fromkeys(all_cases, cost)
         last = len(all_cases) - 1
         spread |= {all_cases[position * last // (MOST_CASES - 1)] for position in range(MOST_CASES)}
     by_cost = sorted(node_ids, key=lambda node_id: (costs[node_id], node_id))
