@@ -90,9 +90,7 @@ def _encode_declared(
     value: Any, parts: Mapping[str, bool], encode_frame: Callable[[pl.DataFrame], Any]
 ) -> dict[str, Any]:
     """The values of ``to_dict``; frames of a class with its own ``to_dict`` are lists of rows."""
-    from rankgate.core.present.base_result import Coded
-
-    is_declared = isinstance(value, Coded) and type(value).to_dict is Coded.to_dict
+    is_declared = getattr(type(value).to_dict, "__qualname__", "") == "Coded.to_dict"  # not one of its own
     values: dict[str, Any] = value.encoded(parts, encode_frame) if is_declared else value.to_dict(**parts)
     return values
 
