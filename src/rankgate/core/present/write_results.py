@@ -53,7 +53,7 @@ _ROWS_PER_TEXT = 1 << 12
 _SCALARS = {str, int, float, bool, type(None)}
 
 
-def _json_pieces(value: Any, margin: str) -> Iterator[str]:
+def _json_pieces(value: Any, margin: str) -> Iterator[str]:  # noqa: ANN401 - any JSON value, or a frame
     """As `json.dumps` with an indent of 2, whose encoder in Python takes twice as long.
 
     Args:
