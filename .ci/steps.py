@@ -2,11 +2,11 @@
 
 Everything happens in build/ci, a clone of what is committed. The commands of the README run first,
 with nothing on the PATH but Python, make, Git and the tools of a shell; what makes more tests
-possible is installed after them, and then the tests that were skipped run. Environments are kept in
-build/environments, as long as the files that declare them and Python are the same: one for the
-commands of the README, in which nothing else is installed, and one for all other steps. Beside them
-are the commits at which the dearest steps passed. Such a step is left out, and says so, if
-`tests/changed.py` lists none of its tests for what changed since then.
+possible is installed after them, and then the tests that were skipped run. Environments, and the
+cache of mypy, are kept in build/environments, as long as the files that declare them and Python are
+the same: one for the commands of the README, in which nothing else is installed, and one for all
+other steps. Beside them are the commits at which the dearest steps passed. Such a step is left out,
+and says so, if `tests/changed.py` lists none of its tests for what changed since then.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ LOWEST = re.findall(
     re.findall(r"^LOWEST :=((?:.*\\\n)*.*)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)[0],
 )
 """The tests of `make lowest`."""
-INSTALLED = (".venv", "build/lowest", "build/engines", "build/objects")
-"""Folders that are kept for the next clone."""
+INSTALLED = (".venv", "build/lowest", "build/engines", "build/objects", ".mypy_cache")
+"""Folders that are kept for the next clone; mypy looks at the contents of files, and not at their times."""
 DECLARED = (
     "pyproject.toml",
     "constraints.txt",
