@@ -44,14 +44,17 @@ def suggested_mapping(err):
     return "\n".join(lines[:-1])
 
 
-@pytest.mark.parametrize("name", ["visits.csv", "visits.ndjson", "visits.parquet"])
 @pytest.mark.parametrize(
-    ("time_format", "first_day", "line"),
+    ("name", "time_format", "first_day", "line"),
     [
-        ("%d.%m.%Y %H:%M:%S", 3, 'time_format = "%d.%m.%Y %H:%M:%S"'),
-        ("%m/%d/%Y %H:%M:%S", 12, 'time_format = "%m/%d/%Y %H:%M:%S"'),
-        ("%d/%m/%y, %H:%M", 13, 'time_format = "%d/%m/%y, %H:%M"'),
-        ("%Y-%m-%dT%H:%M:%SZ", 3, None),
+        ("visits.csv", "%d.%m.%Y %H:%M:%S", 3, 'time_format = "%d.%m.%Y %H:%M:%S"'),
+        ("visits.csv", "%m/%d/%Y %H:%M:%S", 12, 'time_format = "%m/%d/%Y %H:%M:%S"'),
+        ("visits.csv", "%d/%m/%y, %H:%M", 13, 'time_format = "%d/%m/%y, %H:%M"'),
+        ("visits.csv", "%Y-%m-%dT%H:%M:%SZ", 3, None),
+        ("visits.ndjson", "%d.%m.%Y %H:%M:%S", 3, 'time_format = "%d.%m.%Y %H:%M:%S"'),
+        ("visits.ndjson", "%Y-%m-%dT%H:%M:%SZ", 3, None),
+        ("visits.parquet", "%m/%d/%Y %H:%M:%S", 12, 'time_format = "%m/%d/%Y %H:%M:%S"'),
+        ("visits.parquet", "%Y-%m-%dT%H:%M:%SZ", 3, None),
     ],
 )
 def test_the_suggested_mapping_reads_the_log(run, tmp_path, monkeypatch, name, time_format, first_day, line):

@@ -24,7 +24,7 @@ from .counts_writer import answer
 
 SOURCE = Path(__file__).parents[2] / "src"
 STEPS = 3
-DELAYS = (0, 5, 20)
+DELAYS = (0, 12)
 """After how many complete steps the process is killed, in turn."""
 
 

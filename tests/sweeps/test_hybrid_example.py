@@ -27,7 +27,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.shared
-def test_the_page_has_the_figures_of_the_notebook_and_of_the_sweep(folder, run, monkeypatch):
+def test_the_page_has_the_figures_of_the_notebook_and_of_the_sweep(folder, monkeypatch):
     page = (EXAMPLE / "README.md").read_text()
     monkeypatch.syspath_prepend(str(folder))
     from notebook import measure_variants
@@ -38,11 +38,9 @@ def test_the_page_has_the_figures_of_the_notebook_and_of_the_sweep(folder, run, 
     best = max(means, key=means.__getitem__)
     assert f"best: {means[best]:.4f} {' '.join(map(str, best))}\n" in page
     monkeypatch.chdir(folder)
-    printed = run("sweep", "sweep.toml")
-    assert printed.code == 0, printed.err
+    result = rankgate.sweep("sweep.toml")
     shown = page.split("rankgate sweep sweep.toml\n```\n\n```text\n")[1].split("```")[0]
-    assert printed.out.startswith(shown)
-    result = rankgate.sweep(folder / "sweep.toml")
+    assert f"{result}\n".startswith(shown)  # as the command prints it: test_sweep.py
     shares = (result.baseline.unjudged, result.chosen.unjudged, max(result.unjudged_shares))
     assert [round(100 * share) for share in shares] == [14, 16, 37]
     assert result.choice.p_value == pytest.approx(0.036, abs=5e-4)
