@@ -17,7 +17,7 @@ from support.postgresql import postgresql_server  # noqa: F401 - one server for 
 from support.selection import is_left_out, order, save_skipped, select
 from support.spark import spark_session  # noqa: F401 - one for all modules
 from support.stores import new_database, new_file, new_store, url  # noqa: F401 - as above
-from support.wording import pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
+from support.wording import COLLECTED, pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
 
 settings.register_profile(
     "quick",
@@ -54,6 +54,7 @@ def pytest_ignore_collect(collection_path):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
+    config.stash[COLLECTED] = [*items]
     for item in items:
         marker = MARKED.get(item.path.parent.name)
         if marker:

@@ -1,14 +1,13 @@
 """The file of messages is whole, however many workers ran the tests."""
 
-import ast
 import json
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
 
-from support.wording import FILE, orphans
+from support.wording import COLLECTED, FILE, orphans
 
-pytestmark = pytest.mark.separate
 CONFTEST = """
 from pathlib import Path
 from support import wording
@@ -32,6 +31,7 @@ def test_refused(number):
 """
 
 
+@pytest.mark.separate
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 @pytest.mark.parametrize("whole", [True, False])
 def test_messages_of_all_workers_are_written(pytester, monkeypatch, request, workers, whole):
@@ -47,15 +47,15 @@ def test_messages_of_all_workers_are_written(pytester, monkeypatch, request, wor
 
 
 def test_every_message_belongs_to_a_test(request):
-    """By the names of functions, and by whole names where all tests were collected."""
-    functions = {
-        f"{path.name}::{node.name}"
-        for path in Path(__file__).parent.rglob("test_*.py")
-        for node in ast.walk(ast.parse(path.read_bytes()))
-        if isinstance(node, ast.FunctionDef)
-    }
+    """By the name of the file, and by whole names for files of which all tests were collected."""
+    paths = defaultdict(set)
+    for path in Path(__file__).parent.rglob("test_*.py"):
+        paths[path.name].add(path)
     messages = json.loads(FILE.read_text("utf-8"))["messages"]
-    assert [test for test in messages if test.partition("[")[0] not in functions] == []
-    options = request.config.option
-    if "tests" in request.config.args and not (options.keyword or options.markexpr or options.deselect):
-        assert orphans(request.session.items) == []
+    assert [test for test in messages if test.partition("::")[0] not in paths] == []
+    if any("::" in argument for argument in request.config.args):
+        return
+    items = request.config.stash[COLLECTED]
+    collected = {item.path for item in items}
+    whole = {name for name, namesakes in paths.items() if namesakes <= collected}
+    assert [test for test in orphans(items) if test.partition("::")[0] in whole] == []

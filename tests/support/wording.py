@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).parents[1] / "wording.json"
 WRITE = os.environ.get("RANKGATE_WORDING") == "write"
+COLLECTED = pytest.StashKey[list[pytest.Item]]()
+"""Of the configuration: the tests of the collected files, also those that are not selected."""
 PYTHON = ".".join(platform.python_version_tuple()[:2])
 
 _VOLATILE = [
