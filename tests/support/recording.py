@@ -150,8 +150,9 @@ def pytest_sessionfinish() -> None:
     modules |= _modules
     files = [file for file in sorted(modules) if (ROOT / file).exists()]
     names = sorted(set().union(*(modules[file] for file in files)))
+    measured = [file for file in sorted(seconds) if (ROOT / file).exists()]
     record = {
-        "seconds": {file: seconds[file] for file in files if seconds.get(file)},
+        "seconds": {file: seconds[file] for file in measured if seconds[file] or file not in modules},
         "called at import": sorted((at_import | _at_import) - {UNSEEN}),
         "names": names,
         "modules": {
