@@ -15,11 +15,11 @@ import polars as pl
 
 from rankgate.core.declare import Cutoff
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result, run_notices
+from rankgate.core.present.base_result import Notice, NoticeText, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import Code, Entries, Entry, Warnings, make_printable
-from rankgate.core.present.layout import Layout, Sentence, View, fill, layout_document
+from rankgate.core.present.layout import Sentence, View, fill, layout_document
 from rankgate.core.present.lazy_names import load_name
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.text_tables import shorten_middle
@@ -210,11 +210,11 @@ class Advice(Result):
         input_notices: warnings about the judgments and the runs.
     """
 
-    kind: ClassVar[str] = "advice"
+    kind = "advice"
     KEYS: ClassVar[Mapping[str, str]] = {"qrels": "qrels.name", "qrels_sha256": "qrels.sha256"}
-    csv_table: ClassVar = None
-    order: ClassVar[int] = 80
-    layout: ClassVar[Layout] = (
+    csv_table = None
+    order = 80
+    layout = (
         _input_warnings,
         _choice_entries,
         View(
@@ -240,10 +240,7 @@ class Advice(Result):
     )
     commands: ClassVar[Sequence[Sequence[str]]] = ()
     columns: ClassVar[int] = 78
-    notice_texts: ClassVar[NoticeTexts] = (
-        "input_notices",
-        NoticeText("{row.rule}", "{row.words}", source="cautions"),
-    )
+    notice_texts = ("input_notices", NoticeText("{row.rule}", "{row.words}", source="cautions"))
 
     answers: Answers
     facts: DataFacts

@@ -20,7 +20,7 @@ from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.charts.chart_views import ChartView, HeatMap
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, View, plain_rows
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, View, plain_rows
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data import read_run
@@ -99,10 +99,10 @@ class BlindSpots(Result):
         notices: remarks on the judgments and the runs.
     """
 
-    kind: ClassVar[str] = "blindspots"
-    main_table: ClassVar[str] = "profile"
-    order: ClassVar[int] = 35
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "blindspots"
+    main_table = "profile"
+    order = 35
+    charts: ClassVar = {
         "blindspots": ChartView(
             "What the metrics do not see (first {k:n document})",
             "Each row is a change to the lists of {baseline:short}; a cell has the share of the lists that "
@@ -124,8 +124,8 @@ class BlindSpots(Result):
             fluid=False,
         )
     }
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"seen": SEEN, "profile": PROFILE}
-    layout: ClassVar[Layout] = (
+    SCHEMAS: ClassVar = {"seen": SEEN, "profile": PROFILE}
+    layout = (
         NOTICES,
         View(
             "seen",

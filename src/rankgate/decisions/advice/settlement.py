@@ -7,7 +7,7 @@ has the queries and documents that can be drawn, with the possible effect of eac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -15,10 +15,10 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import Notice, NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.layout import NOTICES, FactTable, Layout, Sentence, View, fill
+from rankgate.core.present.layout import NOTICES, FactTable, Sentence, View, fill
 from rankgate.core.present.number_formats import count_noun, format_interval
 from rankgate.core.value_types import JsonObject
 from rankgate.data import Qrels
@@ -145,12 +145,12 @@ class Settlement(Result):
         input_notices: remarks on the judgments and the runs.
     """
 
-    kind: ClassVar[str] = "settlement"
-    main_table: ClassVar[str] = "sample"
-    label: ClassVar[str] = "What to judge next"
-    order: ClassVar[int] = 13
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"actions": ACTIONS, "sample": SAMPLE, "batch": BATCH}
-    layout: ClassVar[Layout] = (
+    kind = "settlement"
+    main_table = "sample"
+    label = "What to judge next"
+    order = 13
+    SCHEMAS: ClassVar = {"actions": ACTIONS, "sample": SAMPLE, "batch": BATCH}
+    layout = (
         FactTable(
             "",
             (
@@ -181,7 +181,7 @@ class Settlement(Result):
             "delta",
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         "input_notices",
         NoticeText(
             "model-lacks-documents",

@@ -209,16 +209,12 @@ class Comparisons(Result):
         many: what needs three systems or more; None for two.
     """
 
-    kind: ClassVar[str] = "comparison"
-    main_table: ClassVar[str] = "metrics_by_system"
-    document_from: ClassVar[str] = (
-        "rankgate.decisions.comparison.documents.comparison_document:comparison_document"
-    )
-    report_from: ClassVar[str] = (
-        "rankgate.decisions.comparison.documents.comparison_report:comparison_report_document"
-    )
-    order: ClassVar[int] = 5
-    charts: ClassVar[Mapping[str, str]] = {
+    kind = "comparison"
+    main_table = "metrics_by_system"
+    document_from = "rankgate.decisions.comparison.documents.comparison_document:comparison_document"
+    report_from = "rankgate.decisions.comparison.documents.comparison_report:comparison_report_document"
+    order = 5
+    charts: ClassVar = {
         "deltas": "rankgate.decisions.comparison.query_charts:DELTAS",
         "scatter": "rankgate.decisions.comparison.query_charts:SCATTER",
         "forest": "rankgate.decisions.comparison.system_charts:FOREST",
@@ -230,7 +226,7 @@ class Comparisons(Result):
 
     KEYS: ClassVar[Mapping[str, str]] = {"many": "systems"}
     OPTIONAL: ClassVar[tuple[str, ...]] = ("many",)
-    PARTS: ClassVar[Mapping[str, tuple[str, bool]]] = Comparison.PARTS
+    PARTS = Comparison.PARTS
 
     comparisons: tuple[Comparison, ...]
     many: ManySystems | None = None

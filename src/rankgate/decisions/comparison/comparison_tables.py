@@ -17,7 +17,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import GRADE_LABEL, SHOWN_GRADE, SYSTEM
 from rankgate.core.present.document_model import make_printable
-from rankgate.core.present.layout import Layout, ShownChart, View
+from rankgate.core.present.layout import ShownChart, View
 from rankgate.core.present.number_formats import format_correction
 from rankgate.core.value_types import JsonObject
 from rankgate.data.collection import TASK_FIELDS, Collection
@@ -269,15 +269,15 @@ class GradesByRank(Result):
         grades: the columns of `GRADES`.
     """
 
-    kind: ClassVar[str] = "ranks"
-    label: ClassVar[str] = "Judgments and grades, rank by rank"
-    charts: ClassVar[Mapping[str, str]] = {
+    kind = "ranks"
+    label = "Judgments and grades, rank by rank"
+    charts: ClassVar = {
         "judged": "rankgate.decisions.comparison.system_charts:JUDGED_CHART",
         "grades": "rankgate.decisions.comparison.system_charts:GRADES_CHART",
     }
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"judged": JUDGED, "grades": GRADES}
-    headline_text: ClassVar[str] = "the first {depth:n document} of {systems:n system}, {queries:n query}"
-    layout: ClassVar[Layout] = (
+    SCHEMAS: ClassVar = {"judged": JUDGED, "grades": GRADES}
+    headline_text = "the first {depth:n document} of {systems:n system}, {queries:n query}"
+    layout = (
         ShownChart("judged"),
         View("judged", "judged", keys=2),
         ShownChart("grades"),

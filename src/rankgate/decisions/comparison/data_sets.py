@@ -19,12 +19,12 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Panel, highlight, interval
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, P_VALUE, SYSTEM
 from rankgate.core.present.document_model import Grid, Table, make_printable
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, ShownChart, View, fill, plain_rows
+from rankgate.core.present.layout import NOTICES, Sentence, ShownChart, View, fill, plain_rows
 from rankgate.core.present.number_formats import format_number, system_mark
 from rankgate.data.run_scores import GIVEN_VALUES
 from rankgate.decisions.comparison.comparison_tables import marked_figures
@@ -209,18 +209,12 @@ class DataSetComparison(Result):
         data_sets_left_out: data sets that a system lacks.
     """
 
-    kind: ClassVar[str] = "data_set_comparison"
-    label: ClassVar[str] = "Systems over data sets"
-    order: ClassVar[int] = 4
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "values": VALUES,
-        "ranks": RANKS,
-        "pairs": PAIRS,
-        "tests": TESTS,
-        **TABLES,
-    }
+    kind = "data_set_comparison"
+    label = "Systems over data sets"
+    order = 4
+    SCHEMAS: ClassVar = {"values": VALUES, "ranks": RANKS, "pairs": PAIRS, "tests": TESTS, **TABLES}
     OPTIONAL: ClassVar[tuple[str, ...]] = ("systems_left_out", "data_sets_left_out")
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    charts: ClassVar = {
         "rank-intervals": ChartView(
             "Ranks that {systems:n system} may have",
             "The rank of the mean over data sets (point), and the ranks that a system may have (line). All "
@@ -243,8 +237,8 @@ class DataSetComparison(Result):
             across=1,
         )
     }
-    headline_text: ClassVar[str] = "{system_count:n system} on {data_set_count:n data set}"
-    layout: ClassVar[Layout] = (
+    headline_text = "{system_count:n system} on {data_set_count:n data set}"
+    layout = (
         _separation_sentences,
         NOTICES,
         View(
@@ -317,7 +311,7 @@ class DataSetComparison(Result):
             optional=("delta", "p_data_sets", "p_queries", "p_holm"),
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText(
             "few-data-sets",
             "{data_set_count} data sets cannot show a difference of two of {system_count} systems by their "

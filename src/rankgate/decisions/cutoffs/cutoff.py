@@ -16,7 +16,7 @@ from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Panel
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
-from rankgate.core.present.layout import NOTICES, Layout, Lines, Sentence, ShownChart, View
+from rankgate.core.present.layout import NOTICES, Lines, Sentence, ShownChart, View
 from rankgate.core.present.number_formats import count_noun, count_queries
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
@@ -107,8 +107,8 @@ class CutoffAnalysis(Result):
     abstention: pl.DataFrame
     notices: tuple[Notice, ...] = ()
 
-    kind: ClassVar = "cutoff"
-    label: ClassVar = "Where to cut off the score"
+    kind = "cutoff"
+    label = "Where to cut off the score"
     charts: ClassVar = {
         "cutoff": ChartView(
             "Where to cut off the score: {systems:short}",
@@ -134,9 +134,9 @@ class CutoffAnalysis(Result):
             fluid=False,
         )
     }
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"demands": DEMANDS, "curve": CURVE, "abstention": ABSTENTION}
-    headline_text: ClassVar = "where to cut off the score of {systems}, by {qrels}"
-    layout: ClassVar[Layout] = (
+    SCHEMAS: ClassVar = {"demands": DEMANDS, "curve": CURVE, "abstention": ABSTENTION}
+    headline_text = "where to cut off the score of {systems}, by {qrels}"
+    layout = (
         NOTICES,
         Lines("sentences"),
         ShownChart("cutoff"),

@@ -19,7 +19,6 @@ from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.document_model import Entries, Entry, PlainRows
-from rankgate.core.present.layout import Layout
 from rankgate.core.present.number_formats import format_setting
 from rankgate.data.collection import Collection, Items, read_collection_table
 from rankgate.data.query_tags import IDS
@@ -210,9 +209,9 @@ class Policy(Result):
         stages: the stages of a launch that the policy declares, in order: each must pass.
     """
 
-    kind: ClassVar[str] = "policy"
-    headline_text: ClassVar[str] = "{rule_count:n rule} of {source}"
-    layout: ClassVar[Layout] = (_demands,)
+    kind = "policy"
+    headline_text = "{rule_count:n rule} of {source}"
+    layout = (_demands,)
     WRITTEN: ClassVar[tuple[str, ...]] = (
         "source",
         "sha256",

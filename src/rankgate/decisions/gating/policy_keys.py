@@ -11,7 +11,6 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Section, Table, nonempty_blocks
-from rankgate.core.present.layout import Layout
 from rankgate.core.present.number_formats import format_setting
 from rankgate.decisions.gating.policy_settings import BUDGET, COMMON, EARLIER, LISTS, RAMP, SETTINGS
 from rankgate.decisions.gating.rules import RULES
@@ -58,10 +57,10 @@ class PolicyKeys(Result):
         schema: the JSON schema (2020-12) of a policy; editors check and complete TOML by it.
     """
 
-    kind: ClassVar[str] = "policies"
-    csv_table: ClassVar = "keys"
-    headline_text: ClassVar[str] = "all keys of a policy"
-    layout: ClassVar[Layout] = (_table_sections,)
+    kind = "policies"
+    csv_table = "keys"
+    headline_text = "all keys of a policy"
+    layout = (_table_sections,)
     WRITTEN: ClassVar[tuple[str, ...]] = ("schema",)
     KEYS: ClassVar[Mapping[str, str]] = {"schema": ""}
 

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import SIGNS, Entry
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.comparison.comparison import Comparison
 from rankgate.decisions.gating.rule import Outcome, Rule, Status
@@ -138,11 +138,11 @@ class Verdict(Result):
         account: what the account of held-out queries says of these; None if none was asked.
     """
 
-    kind: ClassVar[str] = "verdict"
-    main_table: ClassVar[str] = "rules"
-    document_from: ClassVar[str] = "rankgate.decisions.gating.verdict_document:verdict_document"
-    report_from: ClassVar[str] = "rankgate.decisions.gating.verdict_document:page_document"
-    order: ClassVar[int] = 0
+    kind = "verdict"
+    main_table = "rules"
+    document_from = "rankgate.decisions.gating.verdict_document:verdict_document"
+    report_from = "rankgate.decisions.gating.verdict_document:page_document"
+    order = 0
     WRITTEN: ClassVar[tuple[str, ...]] = (
         "verdict",
         "status",
@@ -175,7 +175,7 @@ class Verdict(Result):
     }
     OPTIONAL: ClassVar[tuple[str, ...]] = ("subset", "saved", "account")
     READ: ClassVar[Mapping[str, Any]] = {"exit": _exit_word}
-    notice_texts: ClassVar[NoticeTexts] = (NoticeText("verdict", "{row}", source="notes"),)
+    notice_texts = (NoticeText("verdict", "{row}", source="notes"),)
 
     verdict: Status
     rules: tuple[RuleResult, ...]
@@ -350,15 +350,15 @@ class GateCheck(Result):
         level: of the intervals.
     """
 
-    kind: ClassVar[str] = "gate_check"
-    label: ClassVar[str] = "Self-check of a gate"
-    order: ClassVar[int] = 1
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"verdicts": VERDICTS, "rates": RATES, "metrics": METRICS}
-    headline_text: ClassVar[str] = (
+    kind = "gate_check"
+    label = "Self-check of a gate"
+    order = 1
+    SCHEMAS: ClassVar = {"verdicts": VERDICTS, "rates": RATES, "metrics": METRICS}
+    headline_text = (
         "self-check of the gate: {snapshot_count:n snapshot} of one system, {verdicts.height:n pair}: "
         "{verdict_counts}"
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         View(
             "rates",
             "pairs with",
@@ -381,7 +381,7 @@ class GateCheck(Result):
         ),
         "policy: {policy}",
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         NoticeText(
             "not-deterministic",
             "the system is not deterministic: {changed:,} of {queries:,} queries do not have the same list "

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import Notice, NoticeText, Result
 from rankgate.core.present.charts.chart_views import ChartView, HeatMap
 from rankgate.core.present.columns import Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
-from rankgate.core.present.layout import NOTICES, FactTable, Layout, Lines, Sentence, View, fill
+from rankgate.core.present.layout import NOTICES, FactTable, Lines, Sentence, View, fill
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.migration.index_losses import CHANGES, SCORES, STEPS
@@ -52,11 +51,11 @@ class Migration(Result):
         input_notices: remarks on the runs.
     """
 
-    kind: ClassVar[str] = "migration"
-    label: ClassVar[str] = "Migration of an index"
-    order: ClassVar[int] = 12
-    main_table: ClassVar[str] = "changes"
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "migration"
+    label = "Migration of an index"
+    order = 12
+    main_table = "changes"
+    charts: ClassVar = {
         "migration": ChartView(
             "Documents that {new:short} keeps (first {k:n document})",
             "The share of the first documents before each step that are among the first after it.",
@@ -75,13 +74,8 @@ class Migration(Result):
             fluid=False,
         )
     }
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "changes": CHANGES,
-        "steps": STEPS,
-        "scores": SCORES,
-        "pool": POOL,
-    }
-    layout: ClassVar[Layout] = (
+    SCHEMAS: ClassVar = {"changes": CHANGES, "steps": STEPS, "scores": SCORES, "pool": POOL}
+    layout = (
         Lines("blockers"),
         View("steps", "documents kept, first {k}", ("step", "kept", "lowest", "losing")),
         FactTable(
@@ -116,7 +110,7 @@ class Migration(Result):
             "documents that are judged or in either list."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         "input_notices",
         NoticeText(
             "doubled-documents",

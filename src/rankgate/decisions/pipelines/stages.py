@@ -10,13 +10,13 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.charts.chart_style import INK, LINE
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel, Reference
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
 from rankgate.core.present.document_model import make_printable
-from rankgate.core.present.layout import NOTICES, CrossView, Layout, Sentence, ShownChart, Texts, View, fill
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, ShownChart, View, fill
 from rankgate.core.present.number_formats import format_correction, format_interval
 from rankgate.core.value_types import JsonObject
 from rankgate.data.query_latencies import complete_bounds
@@ -152,14 +152,14 @@ class Pipeline(Result):
         latency: the columns of `LATENCY`.
     """
 
-    kind: ClassVar[str] = "stages"
+    kind = "stages"
     KEYS: ClassVar[Mapping[str, str]] = {
         "stage_inputs": "stages",
         "qrels": "qrels.name",
         "qrels_sha256": "qrels.sha256",
     }
-    order: ClassVar[int] = 30
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    order = 30
+    charts: ClassVar = {
         "stages": ChartView(
             "{target} by stage, and the ceiling that each leaves",
             (
@@ -179,7 +179,7 @@ class Pipeline(Result):
             across=1,
         )
     }
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    SCHEMAS: ClassVar = {
         "means": MEANS,
         "ceilings": CEILINGS,
         "steps": STEPS,
@@ -188,8 +188,8 @@ class Pipeline(Result):
         "losses": LOSSES,
         "latency": LATENCY,
     }
-    lead: ClassVar[Texts] = ("{sentence}",)
-    layout: ClassVar[Layout] = (
+    lead = ("{sentence}",)
+    layout = (
         ShownChart("stages"),
         CrossView("means", "", ("stage",), column_key="metric", value="mean"),
         View(
@@ -233,7 +233,7 @@ class Pipeline(Result):
             "latency",
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (NoticeText("stages", "{row}", source="warnings"),)
+    notice_texts = (NoticeText("stages", "{row}", source="warnings"),)
 
     stage_inputs: tuple[StageInput, ...]
     qrels: str

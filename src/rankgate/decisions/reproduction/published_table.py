@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,11 +16,11 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import SYSTEM
 from rankgate.core.present.document_model import Points
-from rankgate.core.present.layout import Layout, Sentence, Texts, View, fill
+from rankgate.core.present.layout import Sentence, View, fill
 from rankgate.core.present.number_formats import count_noun
 from rankgate.data.text.spreadsheet_cells import number_rows
 from rankgate.decisions.reproduction.printed_cells import plain_text
@@ -293,13 +293,13 @@ class TableAudit(Result):
         level: of significance, as 0.95.
     """
 
-    kind: ClassVar[str] = "table_audit"
-    label: ClassVar[str] = "Audit of a table"
-    order: ClassVar[int] = 28
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"cells": CELLS, "pairs": PAIRS}
-    headline_text: ClassVar[str] = "{table}: {verdict}"
-    lead: ClassVar[Texts] = ("{summary}",)
-    layout: ClassVar[Layout] = (
+    kind = "table_audit"
+    label = "Audit of a table"
+    order = 28
+    SCHEMAS: ClassVar = {"cells": CELLS, "pairs": PAIRS}
+    headline_text = "{table}: {verdict}"
+    lead = ("{summary}",)
+    layout = (
         View("cells", "impossible", _REASONED, row_filter=pl.col("status") == IMPOSSIBLE),
         View("cells", "not read", _REASONED, row_filter=pl.col("status") == UNREAD),
         View("pairs", "best and second"),
@@ -312,7 +312,7 @@ class TableAudit(Result):
             "differences have a standard deviation of {sd:g}; usual ones are larger."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = tuple(
+    notice_texts = tuple(
         NoticeText(
             code,
             "{system}: {column} {printed}: {why}",

@@ -13,13 +13,13 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import Notice, NoticeText, Result
 from rankgate.core.present.charts.chart_style import SHARES, SIGNED
 from rankgate.core.present.charts.chart_views import Axis, ChartView, HeatMap, Panel, Rows
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC, QUERY_ID
 from rankgate.core.present.document_model import Grid, Table, make_printable
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill, layout_document, with_values
+from rankgate.core.present.layout import NOTICES, Sentence, View, fill, layout_document, with_values
 from rankgate.core.present.number_formats import count_noun, count_queries, finite_or_none, format_decimal
 
 if TYPE_CHECKING:
@@ -139,10 +139,10 @@ class RankSimilarity(Result):
         changes: the columns of `CHANGES`.
     """
 
-    kind: ClassVar[str] = "rank_similarity"
-    label: ClassVar[str] = "Similarity of rankings"
-    order: ClassVar[int] = 27
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "rank_similarity"
+    label = "Similarity of rankings"
+    order = 27
+    charts: ClassVar = {
         "overlap-curve": ChartView(
             "Overlap of {first:short} and {second:short} by depth",
             "The mean share of documents that both rankings have in the first k; 1 is the same documents, in "
@@ -162,15 +162,15 @@ class RankSimilarity(Result):
             ),
         )
     }
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
+    SCHEMAS: ClassVar = {
         "measures": MEASURES,
         "per_query": PER_QUERY,
         "agreement": CURVE,
         "reproduction": REPRODUCTION,
         "changes": CHANGES,
     }
-    headline_text: ClassVar[str] = "RBO {measures[mean][0]:.4f}: {first} and {second} on {queries:n query}"
-    layout: ClassVar[Layout] = (
+    headline_text = "RBO {measures[mean][0]:.4f}: {first} and {second} on {queries:n query}"
+    layout = (
         Sentence("{change_sentence}", "change_sentence"),
         View("measures", "", ("measure", "mean", ("low", "high"), "lowest", "lowest_query", "n")),
         View("agreement", "overlap by depth", row_filter=pl.col("depth").is_in(_DEPTHS)),
@@ -186,7 +186,7 @@ class RankSimilarity(Result):
             "change. tau, tau-b, tau-AP and Spearman are over documents that both rankings have."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         "input_notices",
         *(
             NoticeText(
@@ -261,10 +261,10 @@ class RankSimilarities(Result):
         missing: by run the queries of other runs that it lacks; pairs with it are without them.
     """
 
-    kind: ClassVar[str] = "rank_similarities"
-    label: ClassVar[str] = "Similarity of rankings"
-    order: ClassVar[int] = 27
-    charts: ClassVar[Mapping[str, ChartView]] = {
+    kind = "rank_similarities"
+    label = "Similarity of rankings"
+    order = 27
+    charts: ClassVar = {
         "similarity": ChartView(
             "{measure} of {runs:n run}",
             lambda result: (
@@ -284,10 +284,10 @@ class RankSimilarities(Result):
             of=lambda result, measure="RBO": with_values(result, measure=measure),
         )
     }
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"pairs": PAIRS}
+    SCHEMAS: ClassVar = {"pairs": PAIRS}
     measure: ClassVar[str] = "RBO"
-    headline_text: ClassVar[str] = "{measure} of {run_count:n run} on {query_counts}"
-    layout: ClassVar[Layout] = (
+    headline_text = "{measure} of {run_count:n run} on {query_counts}"
+    layout = (
         "{extremes}",
         _matrix_table,
         NOTICES,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import Notice, NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Chart, Table
-from rankgate.core.present.layout import NOTICES, Layout, Texts, View
+from rankgate.core.present.layout import NOTICES, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.value_types import JsonObject
 from rankgate.decisions.gating.saved.holdout_account import HoldoutBudget
@@ -202,26 +202,21 @@ class Sweep(Result):
         requests: the largest number of requests, as stated before the sweep; 0 if it sends none.
     """
 
-    kind: ClassVar[str] = "sweep"
-    main_table: ClassVar[str] = "point_rows"
-    label: ClassVar[str] = "Sweep"
-    order: ClassVar[int] = 28
-    charts: ClassVar[Mapping[str, str]] = {
+    kind = "sweep"
+    main_table = "point_rows"
+    label = "Sweep"
+    order = 28
+    charts: ClassVar = {
         "sweep-front": f"{_CHARTS}:FRONT",
         "sweep-dials": f"{_CHARTS}:BY_DIAL",
         "sweep-heat": f"{_CHARTS}:DIAL_PAIR",
     }
-    headline_text: ClassVar[str] = (
+    headline_text = (
         "{name}: {setting_count:n setting} of {target} on {queries:n query}, convention {convention[name]} "
         "({convention[hash]})"
     )
-    lead: ClassVar[Texts] = (
-        "{gain_sentence}",
-        "{choice_sentence}",
-        "{prediction_sentence}",
-        "{confirmation_sentence}",
-    )
-    layout: ClassVar[Layout] = (
+    lead = ("{gain_sentence}", "{choice_sentence}", "{prediction_sentence}", "{confirmation_sentence}")
+    layout = (
         _charts,
         View(
             "gains",
@@ -236,7 +231,7 @@ class Sweep(Result):
         NOTICES,
         "{method}",
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         "input_notices",
         *(
             NoticeText(

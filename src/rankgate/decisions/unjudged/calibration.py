@@ -19,7 +19,7 @@ from rankgate.core.present.base_result import Result
 from rankgate.core.present.charts.chart_style import DIM, GREY
 from rankgate.core.present.charts.chart_views import Axis, ChartView, Mark, Panel
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import Layout, ShownChart, View
+from rankgate.core.present.layout import ShownChart, View
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
 from rankgate.data import read_qrels, read_run
@@ -211,8 +211,8 @@ class Calibration(Result):
     brier: Mapping[str, tuple[float, float]]
     seed: int
 
-    kind: ClassVar = "calibration"
-    csv_table: ClassVar = None
+    kind = "calibration"
+    csv_table = None
     charts: ClassVar = {
         "calibration": ChartView(
             "Predictions for hidden judgments: {candidate:short} against {baseline:short}",
@@ -227,11 +227,9 @@ class Calibration(Result):
             ),
         )
     }
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"relevance": BINS, "flips": BINS}
-    headline_text: ClassVar = (
-        "hidden judgments guessed: {candidate} against {baseline}, {metric}, {queries:n query}"
-    )
-    layout: ClassVar[Layout] = (
+    SCHEMAS: ClassVar = {"relevance": BINS, "flips": BINS}
+    headline_text = "hidden judgments guessed: {candidate} against {baseline}, {metric}, {queries:n query}"
+    layout = (
         ShownChart("calibration"),
         View("relevance", "relevant, {documents:n document}" + _BRIER.format("relevance"), _CELLS),
         View("flips", "flips, {experiments:n trial}" + _BRIER.format("flips"), _CELLS),

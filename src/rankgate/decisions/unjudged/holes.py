@@ -18,15 +18,7 @@ from rankgate.core.present.charts.chart_views import ZERO, Axis, ChartView, Mark
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import DOC_ID, QUERY_ID
 from rankgate.core.present.document_model import SOFT
-from rankgate.core.present.layout import (
-    NOTICES,
-    CrossView,
-    Layout,
-    Sentence,
-    ShownChart,
-    View,
-    layout_document,
-)
+from rankgate.core.present.layout import NOTICES, CrossView, Sentence, ShownChart, View, layout_document
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.progress import step
 from rankgate.core.value_types import JsonObject
@@ -126,8 +118,8 @@ class HoleAnalysis(Result):
     notices: tuple[Notice, ...] = ()
     slices: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SLICES))
 
-    kind: ClassVar = "holes"
-    csv_table: ClassVar = None
+    kind = "holes"
+    csv_table = None
     charts: ClassVar = {
         "holes": ChartView(
             "What unjudged documents could change: {candidate:short} against {baseline:short}",
@@ -159,17 +151,12 @@ class HoleAnalysis(Result):
             empty="no query has a value of both systems; there is no difference to draw.",
         )
     }
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {
-        "metrics": METRICS,
-        "judged": JUDGED,
-        "judge_next": JUDGE_NEXT,
-        "slices": SLICES,
-    }
-    headline_text: ClassVar = (
+    SCHEMAS: ClassVar = {"metrics": METRICS, "judged": JUDGED, "judge_next": JUDGE_NEXT, "slices": SLICES}
+    headline_text = (
         "what unjudged documents could make of {candidate} against {baseline}, first {depth:n document}, "
         "{judge_next.height} of them unjudged, convention {convention[name]} ({convention[hash]})"
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         NOTICES,
         ShownChart("holes"),
         CrossView(

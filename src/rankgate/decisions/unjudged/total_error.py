@@ -14,10 +14,10 @@ import polars as pl
 
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import Notice, NoticeText, NoticeTexts, Result, run_notices
+from rankgate.core.present.base_result import Notice, NoticeText, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.progress import step
@@ -114,12 +114,12 @@ class TotalError(Result):
         input_notices: remarks on the judgments and the runs.
     """
 
-    kind: ClassVar[str] = "total_error"
-    label: ClassVar[str] = "Total error"
-    order: ClassVar[int] = 12
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"metrics": METRICS, "sources": SOURCES, "next": NEXT}
-    headline_text: ClassVar[str] = "{candidate} against {baseline}: {facet_sizes}"
-    layout: ClassVar[Layout] = (
+    kind = "total_error"
+    label = "Total error"
+    order = 12
+    SCHEMAS: ClassVar = {"metrics": METRICS, "sources": SOURCES, "next": NEXT}
+    headline_text = "{candidate} against {baseline}: {facet_sizes}"
+    layout = (
         View(
             "metrics",
             "",
@@ -152,7 +152,7 @@ class TotalError(Result):
             "some queries."
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
+    notice_texts = (
         "input_notices",
         NoticeText(
             "few-levels",

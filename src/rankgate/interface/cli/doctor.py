@@ -23,8 +23,8 @@ from typing import ClassVar, Literal
 
 from rankgate.core.errors import RankgateError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
-from rankgate.core.present.layout import Layout, View
+from rankgate.core.present.base_result import NoticeText, Result
+from rankgate.core.present.layout import View
 from rankgate.decisions.gating.policy import Policy, find_policy, read
 from rankgate.interface.cli.project_file import Settings, settings
 from rankgate.measurement.metrics.metric_name_parser import parse_all
@@ -62,9 +62,9 @@ class DoctorReport(Result):
         findings: the findings, area by area.
     """
 
-    kind: ClassVar[str] = "doctor_report"
-    label: ClassVar[str] = "Installation and project"
-    layout: ClassVar[Layout] = (
+    kind = "doctor_report"
+    label = "Installation and project"
+    layout = (
         View(
             "findings",
             "{area}",
@@ -75,11 +75,9 @@ class DoctorReport(Result):
             prose=True,
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
-        NoticeText("doctor", "{row.words}", source="wrong", subject="{row.name}"),
-    )
-    csv_table: ClassVar[str | None] = "findings"
-    csv_columns: ClassVar[Mapping[str, str]] = {
+    notice_texts = (NoticeText("doctor", "{row.words}", source="wrong", subject="{row.name}"),)
+    csv_table = "findings"
+    csv_columns: ClassVar = {
         "area": "area",
         "name": "name",
         "status": "status",

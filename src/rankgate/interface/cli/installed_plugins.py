@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from rankgate.core.declare.registries import (
     API_VERSION,
@@ -22,9 +22,9 @@ from rankgate.core.declare.registries import (
     plugin_origins,
 )
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import NOTICES, Layout, View
+from rankgate.core.present.layout import NOTICES, View
 from rankgate.core.present.number_formats import count_noun
 from rankgate.interface.extend.points import EXTENSION_POINTS, ExtensionPoint
 
@@ -65,9 +65,9 @@ class InstalledPlugins(Result):
         plugins: each entry point of each package, then the files.
     """
 
-    kind: ClassVar[str] = "installed_plugins"
-    label: ClassVar[str] = "Plug-ins"
-    layout: ClassVar[Layout] = (
+    kind = "installed_plugins"
+    label = "Plug-ins"
+    layout = (
         NOTICES,
         View(
             "plugins",
@@ -76,9 +76,7 @@ class InstalledPlugins(Result):
             prose=True,
         ),
     )
-    notice_texts: ClassVar[NoticeTexts] = (
-        NoticeText("invalid-plugin", "{row.problem}", source="plugins", subject="{row.plugin}"),
-    )
+    notice_texts = (NoticeText("invalid-plugin", "{row.problem}", source="plugins", subject="{row.plugin}"),)
 
     api_version: int
     plugins: tuple[PluginDetails, ...]

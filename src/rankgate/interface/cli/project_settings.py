@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
 
 from rankgate.core.console.option_types import COLLECTION, OUTPUT, TEST
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.document_model import PlainRows, make_printable
-from rankgate.core.present.layout import Layout, Sentence, Texts, View
+from rankgate.core.present.layout import Sentence, View
 from rankgate.core.present.number_formats import UNDEFINED
 from rankgate.interface.cli.project_file import DEFAULTS, Settings, settings
 
@@ -56,8 +55,8 @@ class ProjectSettings(Result):
         settings: every value.
     """
 
-    kind: ClassVar[str] = "project_settings"
-    layout: ClassVar[Layout] = (
+    kind = "project_settings"
+    layout = (
         View(
             "settings",
             headers={"origin": "from", "purpose": "what it is"},
@@ -65,7 +64,7 @@ class ProjectSettings(Result):
             prose=True,
         ),
     )
-    headline_text: ClassVar[Texts] = (
+    headline_text = (
         Sentence("Settings of {source}", "source"),
         Sentence("No settings in rankgate.toml", lambda settings: not settings.source),
     )

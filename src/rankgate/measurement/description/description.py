@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.layout import Layout
 from rankgate.data import read_qrels, read_run
 from rankgate.data.column_map import map_columns
 from rankgate.data.file_contents import Note  # noqa: TC001 - read by its type
@@ -363,12 +362,12 @@ class JudgedDepth:
 class Descriptions(Result):
     """Some files, and what they have in common."""
 
-    kind: ClassVar[str] = "description"
-    main_table: ClassVar[str] = "file_hashes"
-    label: ClassVar[str] = "What the files hold"
-    csv_table: ClassVar[str | None] = None
-    layout: ClassVar[Layout] = DESCRIPTION_LAYOUT
-    order: ClassVar[int] = 90
+    kind = "description"
+    main_table = "file_hashes"
+    label = "What the files hold"
+    csv_table = None
+    layout = DESCRIPTION_LAYOUT
+    order = 90
 
     files: tuple[Description, ...]
     overlaps: tuple[SharedIds, ...]

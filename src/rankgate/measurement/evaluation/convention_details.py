@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.document_model import PlainRows
-from rankgate.core.present.layout import FactList, Layout, Lines, Texts, View, plain_rows
+from rankgate.core.present.layout import FactList, Lines, View, plain_rows
 from rankgate.measurement.metrics.metric_catalogue import by_name
 from rankgate.measurement.scoring import CONVENTIONS, Convention, convention
 from rankgate.measurement.scoring.convention import axes as convention_axes
@@ -62,11 +62,11 @@ class ConventionDetails(Result):
         spellings: the tool's own names of metrics, and what they are here.
     """
 
-    kind: ClassVar[str] = "convention"
-    headline_text: ClassVar[str] = "{name} ({hash})"
-    lead: ClassVar[Texts] = ("{title}",)
-    main_table: ClassVar[str] = "table"
-    layout: ClassVar[Layout] = (
+    kind = "convention"
+    headline_text = "{name} ({hash})"
+    lead = ("{title}",)
+    main_table = "table"
+    layout = (
         FactList((("source", "{source}"), ("checked against", "{versions}"), ("defects", Lines("defects")))),
         View("axis_table", "axes", prose=True),
         View("parameter_table", "parameters of metrics", prose=True),
@@ -74,9 +74,7 @@ class ConventionDetails(Result):
         View("spelling_table", "its own names of metrics", prose=True),
         "* other than the default",
     )
-    notice_texts: ClassVar[NoticeTexts] = (
-        NoticeText("not-reproduced", "{row}", source="defects", subject="{name}"),
-    )
+    notice_texts = (NoticeText("not-reproduced", "{row}", source="defects", subject="{name}"),)
 
     name: str
     title: str
@@ -218,10 +216,10 @@ class Conventions(Result):
         conventions: the details of each.
     """
 
-    kind: ClassVar[str] = "conventions"
-    headline_text: ClassVar[str] = "{conventions:n convention}"
-    main_table: ClassVar[str] = "table"
-    layout: ClassVar[Layout] = (
+    kind = "conventions"
+    headline_text = "{conventions:n convention}"
+    main_table = "table"
+    layout = (
         View(
             cells=("name", "title"), headers={"name": "convention", "title": "what it reproduces"}, prose=True
         ),
@@ -316,10 +314,10 @@ class Axes(Result):
         axes: the details of each.
     """
 
-    kind: ClassVar[str] = "axes"
-    headline_text: ClassVar[str] = "{axes:n axis/axes} of conventions"
-    main_table: ClassVar[str] = "table"
-    layout: ClassVar[Layout] = (
+    kind = "axes"
+    headline_text = "{axes:n axis/axes} of conventions"
+    main_table = "table"
+    layout = (
         View(
             "summaries",
             "{axis}",

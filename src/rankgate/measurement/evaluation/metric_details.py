@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.document_model import Grid, PlainRows, Table
-from rankgate.core.present.layout import FactList, Layout, Texts
+from rankgate.core.present.layout import FactList
 from rankgate.measurement.metrics.facet_metrics import FACET_METRICS
 from rankgate.measurement.metrics.lists import LIST_METRICS, NEEDS
 from rankgate.measurement.metrics.lists.list_metric import split_list_metrics
@@ -165,10 +165,10 @@ class MetricDetails(Result):
         needs: the data that it needs besides judgments and runs, in words.
     """
 
-    kind: ClassVar[str] = "metric"
-    headline_text: ClassVar[str] = "{written_name}"
-    lead: ClassVar[Texts] = ("{title}",)
-    layout: ClassVar[Layout] = (_FACTS, _parameters, _treatments)
+    kind = "metric"
+    headline_text = "{written_name}"
+    lead = ("{title}",)
+    layout = (_FACTS, _parameters, _treatments)
 
     name: str
     title: str
@@ -362,12 +362,12 @@ class Metrics(Result):
         metrics: the details of each.
     """
 
-    kind: ClassVar[str] = "metrics"
-    headline_text: ClassVar[str] = "{metrics:n metric}"
-    main_table: ClassVar[str] = "table"
-    layout: ClassVar[Layout] = (_entries,)
-    csv_table: ClassVar[str | None] = "metrics"
-    csv_columns: ClassVar[Mapping[str, str]] = {
+    kind = "metrics"
+    headline_text = "{metrics:n metric}"
+    main_table = "table"
+    layout = (_entries,)
+    csv_table = "metrics"
+    csv_columns: ClassVar = {
         "name": "name",
         "title": "title",
         "formula": "formula",

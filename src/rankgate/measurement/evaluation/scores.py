@@ -13,7 +13,6 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, NoticeText, Result, run_notices
-from rankgate.core.present.columns import Columns
 from rankgate.core.present.number_formats import count_noun, finite_or_none
 from rankgate.core.present.result_frames import make_frame
 from rankgate.core.value_types import Json, JsonObject
@@ -99,14 +98,12 @@ class Scores(Result):
         maker: the object of this process that made them and can make further parts.
     """
 
-    kind: ClassVar[str] = "evaluation"
-    main_table: ClassVar[str] = "means"
-    document_from: ClassVar[str] = "rankgate.measurement.evaluation.evaluation_documents:evaluation_document"
-    order: ClassVar[int] = 10
-    report_from: ClassVar[str] = (
-        "rankgate.measurement.evaluation.evaluation_documents:evaluation_report_document"
-    )
-    charts: ClassVar[Mapping[str, str]] = {
+    kind = "evaluation"
+    main_table = "means"
+    document_from = "rankgate.measurement.evaluation.evaluation_documents:evaluation_document"
+    order = 10
+    report_from = "rankgate.measurement.evaluation.evaluation_documents:evaluation_report_document"
+    charts: ClassVar = {
         "distributions": "rankgate.measurement.evaluation.value_charts:DISTRIBUTIONS",
         "heat": f"{_CHARTS}.value_charts:HEAT",
         "cutoffs": f"{_CHARTS}.mean_charts:CUTOFFS",
@@ -115,7 +112,7 @@ class Scores(Result):
         "pareto": "rankgate.measurement.evaluation.tradeoff_charts:PARETO",
     }
 
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"slices": SLICES, "weighted": WEIGHTED}
+    SCHEMAS: ClassVar = {"slices": SLICES, "weighted": WEIGHTED}
 
     qrels: str
     convention: JsonObject

@@ -12,7 +12,7 @@ import polars as pl
 from rankgate.core.errors import UsageError
 from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Result
-from rankgate.core.present.layout import Layout, Sentence, ShownChart, View
+from rankgate.core.present.layout import Sentence, ShownChart, View
 from rankgate.core.value_types import JsonObject
 from rankgate.measurement.evaluation.scores import Scores
 
@@ -93,17 +93,17 @@ class Tradeoff(Result):
         left_out: systems that lack a mean.
     """
 
-    kind: ClassVar[str] = "tradeoff"
-    label: ClassVar[str] = "Systems by several metrics"
-    headline_text: ClassVar[str] = "{means:n system} by {higher:n metric}"
-    main_table: ClassVar[str] = "table"
-    layout: ClassVar[Layout] = (
+    kind = "tradeoff"
+    label = "Systems by several metrics"
+    headline_text = "{means:n system} by {higher:n metric}"
+    main_table = "table"
+    layout = (
         ShownChart("pareto"),
         View("marked_means"),
         "front: {front}",
         Sentence("without all means, left out: {left_out}", "left_out"),
     )
-    charts: ClassVar[Mapping[str, str]] = {
+    charts: ClassVar = {
         "pareto": "rankgate.measurement.evaluation.tradeoff_charts:PARETO",
         "scorecard": "rankgate.measurement.evaluation.tradeoff_charts:SCORECARD",
     }

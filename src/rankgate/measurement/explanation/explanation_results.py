@@ -132,15 +132,11 @@ class Explanation(Result):
         notices: warnings about the judgments and the run.
     """
 
-    kind: ClassVar[str] = "explanation"
-    main_table: ClassVar[str] = "rows"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.explanation.explanation_documents:explanation_document"
-    )
-    charts: ClassVar[Mapping[str, str]] = {
-        "explain": "rankgate.measurement.explanation.explanation_charts:GAINS"
-    }
-    order: ClassVar[int] = 60
+    kind = "explanation"
+    main_table = "rows"
+    document_from = "rankgate.measurement.explanation.explanation_documents:explanation_document"
+    charts: ClassVar = {"explain": "rankgate.measurement.explanation.explanation_charts:GAINS"}
+    order = 60
 
     qrels: str
     run: str
@@ -219,15 +215,11 @@ class Reconciliation(Result):
         notices: warnings about the judgments and the run.
     """
 
-    kind: ClassVar[str] = "reconciliation"
-    main_table: ClassVar[str] = "means_by_convention"
-    document_from: ClassVar[str] = (
-        "rankgate.measurement.explanation.explanation_documents:reconciliation_document"
-    )
-    order: ClassVar[int] = 61
-    charts: ClassVar[Mapping[str, str]] = {
-        "reconcile": "rankgate.measurement.explanation.explanation_charts:RECONCILED"
-    }
+    kind = "reconciliation"
+    main_table = "means_by_convention"
+    document_from = "rankgate.measurement.explanation.explanation_documents:reconciliation_document"
+    order = 61
+    charts: ClassVar = {"reconcile": "rankgate.measurement.explanation.explanation_charts:RECONCILED"}
 
     qrels: str
     run: str
@@ -264,10 +256,10 @@ class Bridge(Result):
         notices: warnings about the judgments and the run.
     """
 
-    kind: ClassVar[str] = "bridge"
-    main_table: ClassVar[str] = "steps"
-    document_from: ClassVar[str] = "rankgate.measurement.explanation.explanation_documents:bridge_document"
-    order: ClassVar[int] = 61
+    kind = "bridge"
+    main_table = "steps"
+    document_from = "rankgate.measurement.explanation.explanation_documents:bridge_document"
+    order = 61
 
     qrels: str
     run: str
@@ -319,10 +311,10 @@ class Finding(Result):
         notices: warnings about the judgments and the run.
     """
 
-    kind: ClassVar[str] = "finding"
-    main_table: ClassVar[str] = "matches"
-    document_from: ClassVar[str] = "rankgate.measurement.explanation.explanation_documents:finding_document"
-    order: ClassVar[int] = 61
+    kind = "finding"
+    main_table = "matches"
+    document_from = "rankgate.measurement.explanation.explanation_documents:finding_document"
+    order = 61
 
     qrels: str
     run: str

@@ -12,7 +12,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.present.base_result import Notice, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import RUN
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, Texts, View
+from rankgate.core.present.layout import NOTICES, Sentence, View
 
 # the codec reads the field types when it restores a result
 from rankgate.core.present.number_formats import count_noun
@@ -101,22 +101,20 @@ class Fusion(Result):
         known: their hashes, in a result that was read from JSON.
     """
 
-    kind: ClassVar[str] = "fusion"
-    main_table: ClassVar[str] = "fused_rows"
-    label: ClassVar[str] = "Fusion of runs"
-    order: ClassVar[int] = 28
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"sources": SOURCES}
-    headline_text: ClassVar[str] = (
-        "{sources:n run} fused by {method}: {queries:n query}, {documents:n document}"
-    )
-    lead: ClassVar[Texts] = (
+    kind = "fusion"
+    main_table = "fused_rows"
+    label = "Fusion of runs"
+    order = 28
+    SCHEMAS: ClassVar = {"sources": SOURCES}
+    headline_text = "{sources:n run} fused by {method}: {queries:n query}, {documents:n document}"
+    lead = (
         Sentence(
             "{learned.metric} on held-out queries: {learned.held_out:.4f}, against {best_single}, the best "
             "single run; on the queries that were learned from {learned.in_sample:.4f}.",
             "learned",
         ),
     )
-    layout: ClassVar[Layout] = (
+    layout = (
         View(
             "weighted_sources",
             "",

@@ -15,10 +15,10 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.base_result import NoticeText, NoticeTexts, Result
+from rankgate.core.present.base_result import NoticeText, Result
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.document_model import Entries, PlainRows, Points, Section
-from rankgate.core.present.layout import Group, Layout, Texts, View
+from rankgate.core.present.layout import Group, View
 from rankgate.core.present.number_formats import UNDEFINED
 from rankgate.decisions.gating.policy import Policy, read
 from rankgate.decisions.gating.ramps.ramp_steps import (
@@ -119,16 +119,16 @@ class RampVerdict(Result):
         exit: the policy's word for inconclusive: inconclusive, pass or fail.
     """
 
-    kind: ClassVar[str] = "ramp_verdict"
-    main_table: ClassVar[str] = "rules"
+    kind = "ramp_verdict"
+    main_table = "rules"
     KEYS: ClassVar[Mapping[str, str]] = {"status": "exit_code"}
     DERIVED: ClassVar[tuple[str, ...]] = ("status",)
-    label: ClassVar[str] = "Ramp"
-    order: ClassVar[int] = 1
-    SCHEMAS: ClassVar[Mapping[str, Columns]] = {"steps": STEPS, "stages": STAGES}
-    headline_text: ClassVar[str] = "{names[1]} against {names[0]} on {day}"
-    lead: ClassVar[Texts] = ("{allowed_sentence}",)
-    layout: ClassVar[Layout] = (
+    label = "Ramp"
+    order = 1
+    SCHEMAS: ClassVar = {"steps": STEPS, "stages": STAGES}
+    headline_text = "{names[1]} against {names[0]} on {day}"
+    lead = ("{allowed_sentence}",)
+    layout = (
         Group(
             "rules",
             "Rules",
@@ -146,7 +146,7 @@ class RampVerdict(Result):
         ),
         _experiment_section,
     )
-    notice_texts: ClassVar[NoticeTexts] = (NoticeText("ramp", "{row}", source="notes"), "experiment.notices")
+    notice_texts = (NoticeText("ramp", "{row}", source="notes"), "experiment.notices")
 
     verdict: Status
     day: str

@@ -24,7 +24,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import new_folder
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.columns import Column, Columns
-from rankgate.core.present.layout import Layout, View, fill
+from rankgate.core.present.layout import View, fill
 from rankgate.measurement.stats.chosen_candidates import (
     FIRST_SHARE,
     first_exceedance_level,
@@ -151,12 +151,12 @@ class AccountSummary(Result):
         sets: the columns of `SCHEMAS`.
     """
 
-    kind: ClassVar[str] = "account"
-    SCHEMAS: ClassVar[dict[str, Columns]] = {"sets": _SETS}
-    headline_text: ClassVar[str] = (
+    kind = "account"
+    SCHEMAS: ClassVar = {"sets": _SETS}
+    headline_text = (
         "{file}: at most {tests:,} tests of a query, {alpha:.2g} for any false pass, opened {opened_at}"
     )
-    layout: ClassVar[Layout] = (View("sets", "sets of queries"),)
+    layout = (View("sets", "sets of queries"),)
 
     file: str
     alpha: float

@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
@@ -22,7 +22,7 @@ from rankgate.core.output_files import FileVersion, new_folder, replace_file
 from rankgate.core.present.base_result import Notice, Result, run_notices
 from rankgate.core.present.columns import Column, Columns
 from rankgate.core.present.common_columns import METRIC
-from rankgate.core.present.layout import NOTICES, Layout, Sentence, View, fill
+from rankgate.core.present.layout import NOTICES, Sentence, View, fill
 from rankgate.core.present.number_formats import UNDEFINED, count_noun
 from rankgate.data.collection import Collection
 from rankgate.data.formats import registry
@@ -213,9 +213,9 @@ class SavedBaselines(Result):
         notices: cautions about the judgments and the runs.
     """
 
-    kind: ClassVar[str] = "baselines"
-    main_table: ClassVar[str] = "means_by_baseline"
-    layout: ClassVar[Layout] = (
+    kind = "baselines"
+    main_table = "means_by_baseline"
+    layout = (
         Sentence("in {single.file}", "single"),
         View("overview", columns=_BASELINES),
         View("means", cells=("metric", "mean", "noise"), columns=_MEANS),

@@ -18,7 +18,7 @@ from rankgate.core.frozen import dataclass
 from rankgate.core.output_files import new_folder, save_file
 from rankgate.core.present.base_result import Result
 from rankgate.core.present.document_model import Code
-from rankgate.core.present.layout import Layout, Sentence, View
+from rankgate.core.present.layout import Sentence, View
 from rankgate.interface.cli.start import sample_data
 
 _POLICY = "the policy: the rules that a candidate must pass; also defaults of commands"
@@ -375,8 +375,8 @@ class StartedFolder(Result):
         ci: the CI service whose files run the gate; empty if the kind of user has no gate.
     """
 
-    kind: ClassVar[str] = "started_folder"
-    layout: ClassVar[Layout] = (
+    kind = "started_folder"
+    layout = (
         View("files", headers={"path": "file", "purpose": "what it is"}, prose=True),
         Sentence(
             "Some of the data were here, and samples would not fit them. Make the missing files ({missing}) "
@@ -386,8 +386,8 @@ class StartedFolder(Result):
         "Next, as README.md explains:",
         _show_commands,
     )
-    csv_table: ClassVar[str | None] = "files"
-    csv_columns: ClassVar[Mapping[str, str]] = {"file": "path", "status": "status", "purpose": "purpose"}
+    csv_table = "files"
+    csv_columns: ClassVar = {"file": "path", "status": "status", "purpose": "purpose"}
 
     folder: str
     user: str
