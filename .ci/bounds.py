@@ -40,7 +40,7 @@ NO_NODES = (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
 """Nodes that repeat what their parent is."""
 NOT_COUNTED = {".pyc", ".pyi", ".typed", ".svg", ".csv", ".tsv"}
 """Stubs, pictures, compiled files, and data of examples."""
-GENERATED = {"commands.json", "names.json"}
+GENERATED = {"built_in.json", "commands.json", "names.json"}
 """Files of the command line that `docs/_seen/make.py` writes from declarations."""
 WORD = re.compile(r"[A-Za-z_]\w*")
 HAND_WRITTEN = {

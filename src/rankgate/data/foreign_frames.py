@@ -172,11 +172,13 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
     source_columns = {column: name for column, name in matches.items() if name is not None}
     ids = document_columns(names) if "doc_id" in source_columns else ()
     other_columns = [name for name in names if name not in {*source_columns, *source_columns.values(), *ids}]
-    named = {column: pl.col(source_column) for column, source_column in source_columns.items()}
-    has_ranks = "rank" in named and types[source_columns["rank"]].is_numeric()
+    our_columns = {column: pl.col(source_column) for column, source_column in source_columns.items()}
+    has_ranks = "rank" in our_columns and types[source_columns["rank"]].is_numeric()
     if has_ranks and not match_columns(names, ("score",)):
-        named["score"] = -named.pop("rank").cast(pl.Float64)  # distances too, which are no whole numbers
-    return frame.select(*other_columns, **named)
+        our_columns["score"] = -our_columns.pop("rank").cast(
+            pl.Float64
+        )  # distances too, which are no whole numbers
+    return frame.select(*other_columns, **our_columns)
 
 
 def is_header(fields: Iterable[str]) -> bool:

@@ -254,7 +254,7 @@ def _correct_differences(rows: list[tuple[object, ...]]) -> pl.DataFrame:
     return make_frame(corrected_rows, DIFFERENCES)
 
 
-_PART = Column("part", pl.String, "the part")
+_PART_NAME = Column("part", pl.String, "the part")
 _P_OF_SLICE = Column("p_value", pl.Float64, "the p-value by Benjamini and Hochberg over the slice", "p")
 _SLICE = Column("slice", pl.String, "the name of the slice")
 SLICES = Columns(
@@ -262,7 +262,7 @@ SLICES = Columns(
     "the same part.",
     _SLICE,
     Column("of", pl.String, "the divided units: users or items"),
-    _PART,
+    _PART_NAME,
     Column("size", pl.Int64, "users or items in it"),
     FIGURES,
     _DELTA,
@@ -275,7 +275,7 @@ SLICES = Columns(
 GAPS = Columns(
     "One row per part of the users, system and metric: the mean of these users less that of all others.",
     _SLICE,
-    _PART,
+    _PART_NAME,
     SYSTEM,
     METRIC,
     Column("gap", pl.Float64, "the mean of these users less that of all others", "signed"),

@@ -96,8 +96,11 @@ def compare(
             systems = tables.compared(baseline, names, stated_metrics(metrics), rules.test.unequal, slices)
             _refuse_alone(systems.systems)
             return _compare_systems(systems, rules)
-        first, *others = choose_systems(maker.runs, baseline, names)
-        baseline, candidates = {first: maker.runs[first]}, {name: maker.runs[name] for name in others}
+        first, *candidate_names = choose_systems(maker.runs, baseline, names)
+        baseline, candidates = (
+            {first: maker.runs[first]},
+            {name: maker.runs[name] for name in candidate_names},
+        )
         collection, convention = maker.collection, maker.convention
         metrics = stated_metrics(metrics) or maker.metrics
     collection = Collection.of(collection)

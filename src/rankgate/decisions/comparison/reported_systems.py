@@ -306,11 +306,13 @@ class ReportedValues:
         is_empty = value.is_null() | value.is_nan()
         missing_value = 0.0 if unequal == "zero" else None
         number = pl.when("is_missing").then(missing_value).otherwise(value.fill_nan(None))
-        why = pl.when("is_missing").then(pl.lit("missing")).when(is_empty).then(pl.lit("the cell is empty"))
+        reason = (
+            pl.when("is_missing").then(pl.lit("missing")).when(is_empty).then(pl.lit("the cell is empty"))
+        )
         return {
             system: grid.join(self.table.filter(system=system), on=keys, how="left", maintain_order="left")
             .with_columns(is_missing=is_missing)
-            .select("query_id", metric="label", value=number, why=why)
+            .select("query_id", metric="label", value=number, why=reason)
             for system in systems
         }
 

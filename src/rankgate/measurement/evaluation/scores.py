@@ -397,8 +397,8 @@ def choose_systems(systems: Iterable[str], baseline: object, candidates: Iterabl
         UsageError: no system has a name, or a name comes twice.
     """
     all_names = [*systems]
-    first, *others = map(str, (all_names[0] if baseline is None else baseline, *candidates))
-    names = [first, *(others or [name for name in all_names if name != first])]
+    first, *candidate_names = map(str, (all_names[0] if baseline is None else baseline, *candidates))
+    names = [first, *(candidate_names or [name for name in all_names if name != first])]
     for name in names:
         if name not in all_names:
             problem = f"unknown system {name!r}; the scores have {', '.join(all_names)}."

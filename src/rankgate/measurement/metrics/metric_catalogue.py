@@ -16,7 +16,7 @@ from rankgate.measurement.metrics.preference_metrics import PREFERENCE_METRICS
 FAMILIES = ("graded", "ranking", "browsing")
 """The packages whose modules declare metrics."""
 
-_PLACES = {name: place for place, name in enumerate(MODULE_OF_METRIC)}
+_PLACES = {name: position for position, name in enumerate(MODULE_OF_METRIC)}
 
 CATALOGUE: tuple[Metric, ...] = tuple(
     sorted(
