@@ -24,7 +24,7 @@ from rankgate.core.present.codec import InputHash
 from rankgate.core.present.document_forms import notebook_html
 from rankgate.core.present.pages import page
 from rankgate.core.present.pages.page import document_page, page_content
-from rankgate.core.present.write_results import FORMS, render_result, to_json
+from rankgate.core.present.write_results import FORMS, render_result, result_json, to_json
 from rankgate.data.files.formats import format_details, formats
 from rankgate.data.files.validate import make_checklist
 from rankgate.decisions.comparison.comparison_tables import ranks
@@ -374,6 +374,11 @@ def charts_drawn_once():
         yield
 
 
+def test_json_in_pieces_is_that_of_plain_values(result):
+    expected = json.dumps(result.to_dict(), ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    assert "".join(result_json(result, {})) == expected
+
+
 def test_a_result_makes_the_round_trip(result):
     values = json.loads(render_result(result, "json"))
     assert list(values)[:2] == ["schema_version", "kind"]
@@ -533,3 +538,14 @@ def test_json_has_the_layout_of_the_standard_library():
     assert to_json(undefined) == json.dumps(defined, indent=2) + "\n"
     with pytest.raises(TypeError, match="not JSON serializable"):
         to_json({"row": {"a": object()}})
+
+
+def test_tables_are_written_as_the_list_of_their_rows():
+    rows = [
+        {"100 %": "50 %", "b": -0.0, "c": None, "d": [{"x": 1.5}, {"x": None}], "e": True, 'é"': 2**53},
+        {"100 %": None, "b": None, "c": None, "d": [], "e": None, 'é"': -1},
+    ]
+    table = pl.DataFrame(rows * 3000)
+    plain = {"table": table.to_dicts(), "empty": []}
+    undefined = table.with_columns(b=pl.when(pl.col("b").is_null()).then(float("nan")).otherwise("b"))
+    assert to_json({"table": undefined, "empty": table.clear()}) == to_json(plain)
