@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -239,7 +239,7 @@ def read_grouped_runs(data: bytes, label: str) -> dict[str, GroupedRun]:
     Raises:
         InputError: damaged sums.
     """
-    document = parse_json(data, label)
+    document: Any = parse_json(data, label)
     if not isinstance(document, Mapping):
         return {}
     check_schema_version(document, Scores.schema_version, label)
