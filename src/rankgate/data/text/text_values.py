@@ -7,7 +7,6 @@ Unicode forms, ligatures, quotes, soft hyphens. Points in time are read in the f
 from __future__ import annotations
 
 import math
-import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -61,9 +60,12 @@ def number_fault(text: str, name: str) -> str:
     return ""
 
 
+_PYTHON_ONLY = frozenset("_xX")  # letters of numbers that Python alone reads
+
+
 def _number(text: str) -> float | None:
     try:
-        return float(text) if text.isascii() and not re.search(r"[_xX]", text) else None
+        return float(text) if text.isascii() and _PYTHON_ONLY.isdisjoint(text) else None
     except ValueError:
         return None
 

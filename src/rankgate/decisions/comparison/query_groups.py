@@ -6,7 +6,7 @@ Saved evaluations without values of single queries are sums over groups of queri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,10 +14,9 @@ import polars as pl
 
 from rankgate.core.errors import InputError, UsageError, check_schema_version
 from rankgate.core.frozen import dataclass
-from rankgate.core.present.codec import decode
 from rankgate.core.present.number_formats import count_noun
-from rankgate.data.run_scores import GroupSums
 from rankgate.data.text.json_text import parse_json
+from rankgate.decisions.comparison.comparison import Comparison
 from rankgate.decisions.comparison.comparison_columns import METRICS, QUERIES
 from rankgate.measurement.evaluation.scores import Scores
 from rankgate.measurement.metrics.metric_name_parser import parse_all
@@ -25,7 +24,7 @@ from rankgate.measurement.scoring.presets import refuse_mixed
 
 if TYPE_CHECKING:
     from rankgate.core.value_types import JsonObject
-    from rankgate.decisions.comparison.comparison import Comparison
+    from rankgate.data.run_scores import GroupSums
     from rankgate.measurement.metrics.metric_declaration import Metric
 
 
@@ -240,17 +239,15 @@ def read_grouped_runs(data: bytes, label: str) -> dict[str, GroupedRun]:
     Raises:
         InputError: damaged sums.
     """
-    document = parse_json(data, label)
+    document: Any = parse_json(data, label)
     if not isinstance(document, Mapping):
         return {}
     check_schema_version(document, Scores.schema_version, label)
     try:
-        return {
-            str(name): GroupedRun(
-                {metric: GroupSums(**decode(GroupSums, group)) for metric, group in sums.items()}, convention
-            )
-            for name, sums, convention in _iterate_sums(document)
-        }
+        results: list[Scores | Comparison] = [*map(Comparison.from_dict, document.get("comparisons", ()))]
+        if "runs" in document:
+            results.append(Scores.from_dict(document))
+        return {name: run for result in results for name, run in runs_of_result(result).items()}
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         problem = f"damaged sums of groups of queries ({error}); save the result again."
         raise InputError(problem, source=label, code="damaged-result") from None
@@ -263,16 +260,6 @@ def runs_of_result(result: Scores | Comparison) -> dict[str, GroupedRun]:
     else:
         grouped = {getattr(result, system).name: sums for system, sums in result.groups.items()}
     return {name: GroupedRun(sums, result.convention) for name, sums in grouped.items() if sums}
-
-
-def _iterate_sums(document: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Iterate over runs: name, sums and convention."""
-    for run in document.get("runs", ()):
-        if run.get("groups"):
-            yield run["name"], run["groups"], document["convention"]
-    for comparison in document.get("comparisons", ()):
-        for system, sums in comparison.get("groups", {}).items():
-            yield comparison[system]["name"], sums, comparison["convention"]
 
 
 def query_groups(
