@@ -473,7 +473,10 @@ def _search(text, **_):
 
 def test_every_kind_is_in_the_table():
     sources = Path(rankgate.__file__).parent.rglob("*.py")
-    kinds = re.compile(r'^class \w+\((?:.*, )?(?:\w*Result|Closing)\b.*\n(?:(?!class ).*\n)*?    kind = "(\w+)"', re.MULTILINE)
+    kinds = re.compile(
+        r'^class \w+\((?:.*, )?(?:\w*Result|Closing)\b.*\n(?:(?!class ).*\n)*?    kind = "(\w+)"',
+        re.MULTILINE,
+    )
     declared = [kind for path in sources for kind in kinds.findall(path.read_text())]
     assert sorted(declared) == sorted(CLASSES)
     for kind in CLASSES:
