@@ -23,8 +23,8 @@ rect{fill:#7d8590}.ours{fill:#1f77c4}
 """
 
 
-def draw(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The newest figures of all tools together, as SVG.
+def draw(rows: Iterable[Mapping[str, Any]]) -> str | None:
+    """The newest figures of all tools together, as SVG; None if they were never measured together.
 
     Args:
         rows: rows of ``results.json``, the newest first.
@@ -37,6 +37,8 @@ def draw(rows: Iterable[Mapping[str, Any]]) -> str:
             medians[row["contestant"]] = row["median"]
             if len(medians) == len(TOOLS):
                 break
+    if len(medians) < len(TOOLS):
+        return None
     scale = (_WIDTH - _LEFT - 70) / max(medians.values())
     bars = [_bar(index, name, medians[name], scale) for index, name in enumerate(TOOLS)]
     figures = ", ".join(f"{name} {medians[name]:.1f} s" for name in TOOLS)
@@ -50,6 +52,12 @@ def draw(rows: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
+def write(rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write the chart; it stays where the tools were never measured together."""
+    if chart := draw(rows):
+        CHART.write_text(chart)
+
+
 def _bar(index: int, name: str, seconds: float, scale: float) -> str:
     y = _TOP + _ROW * index
     width, style = seconds * scale, "ours" if index == 0 else "peer"
@@ -61,4 +69,4 @@ def _bar(index: int, name: str, seconds: float, scale: float) -> str:
 
 
 if __name__ == "__main__":
-    CHART.write_text(draw(json.loads((FOLDER / "results.json").read_text())["rows"]))
+    write(json.loads((FOLDER / "results.json").read_text())["rows"])

@@ -131,7 +131,7 @@ def _write(rows: list[table.Row], measured: list[targets.Outcome], load: float) 
     }
     RESULTS.write_text(json.dumps(result, indent=1) + "\n")
     page.replace("results", table.markdown(rows, LIMIT))
-    chart.CHART.write_text(chart.draw(result["rows"]))
+    chart.write(result["rows"])
     glance.write()
     if all(outcome.measured is not None for outcome in measured):
         page.replace("targets", targets.markdown(measured))

@@ -18,7 +18,14 @@
 enum { DEPTH = 10, RECALL = 100, MOST = 4096 };
 typedef struct { const char *at, *end; } Text;
 typedef struct { uint64_t pair; int grade; } Judgment;
-typedef struct { uint64_t name; int grades[4]; int relevant, retrieved; } Query;
+typedef struct { uint64_t name; int64_t first; int judged, relevant, retrieved, grades[4]; } Query;
+typedef struct { uint64_t pair; int64_t query; int grade; } Cell; /* empty where the query is another one */
+
+static Cell *cell(Cell *table, uint64_t pair, int64_t query) {
+    uint64_t slot = pair & (MOST - 1);
+    while (table[slot].query == query && table[slot].pair != pair) slot = (slot + 1) & (MOST - 1);
+    return &table[slot];
+}
 
 static void fail(const char *reason) { fprintf(stderr, "floor: %s\n", reason); exit(2); }
 
@@ -36,6 +43,7 @@ static inline uint64_t field(Text *text, uint64_t hash) {
     while (text->at < text->end && *text->at != ' ' && *text->at != '\n')
         hash = (hash ^ (unsigned char)*text->at++) * 0x9E3779B97F4A7C15u;
     text->at++;
+    hash = (hash ^ hash >> 32) * 0x9E3779B97F4A7C15u; /* the low bits choose the slot */
     return hash ^ hash >> 29;
 }
 
@@ -62,38 +70,46 @@ static inline double number(Text *text) {
 int main(int count, char **paths) {
     if (count != 3) fail("usage: floor QRELS RUN");
     Text qrels = map(paths[1]), run = map(paths[2]);
-    size_t lines = 0, slots = 1024, queries = 0, judged = 0;
+    size_t lines = 0, slots = 1024, queries = 0, judged = 0, size = 0;
     for (const char *at = qrels.at; at < qrels.end && (at = memchr(at, '\n', qrels.end - at)); at++) lines++;
     while (slots < 2 * lines) slots *= 2;
-    Judgment *judgments = calloc(slots, sizeof *judgments);
-    Query *all = calloc(slots, sizeof *all); /* by hash of the name */
+    Judgment *judgments = malloc((lines + 1) * sizeof *judgments);
+    Query *all = calloc(slots, sizeof *all), *query = NULL; /* by hash of the name */
     double discount[DEPTH];
     for (int rank = 0; rank < DEPTH; rank++) discount[rank] = 1 / log2(rank + 2);
     while (qrels.at < qrels.end) {
-        uint64_t name = field(&qrels, 1), pair, slot = name & (slots - 1);
+        uint64_t name = field(&qrels, 1), slot = name & (slots - 1);
         skip(&qrels, ' ');
-        pair = field(&qrels, name);
+        uint64_t pair = field(&qrels, name);
         int grade = (int)number(&qrels);
         if (grade < 0 || grade > 3) fail("grades are 0 to 3");
         while (all[slot].name && all[slot].name != name) slot = (slot + 1) & (slots - 1);
-        queries += !all[slot].name;
-        all[slot].name = name, all[slot].grades[grade]++, all[slot].relevant += grade > 0;
-        for (slot = pair & (slots - 1); judgments[slot].pair; slot = (slot + 1) & (slots - 1))
-            if (judgments[slot].pair == pair) fail("a document is judged twice");
-        judgments[slot] = (Judgment){pair, grade};
+        if (all[slot].name && &all[slot] != query) fail("the judgments of a query are apart");
+        query = &all[slot];
+        if (!query->name) query->name = name, query->first = size, queries++;
+        if (++query->judged >= MOST / 2) fail("a query has too many judgments");
+        query->grades[grade]++, query->relevant += grade > 0;
+        judgments[size++] = (Judgment){pair, grade};
     }
     double ndcg = 0, ap = 0, rr = 0, recall = 0, precision = 0;
-    static uint64_t seen[MOST];
+    static Cell known[MOST], seen[MOST];
+    int64_t number_of_query = 0;
     while (run.at < run.end) {
         const char *line = run.at;
         uint64_t name = field(&run, 1), slot = name & (slots - 1);
         size_t length = run.at - line;
         while (all[slot].name && all[slot].name != name) slot = (slot + 1) & (slots - 1);
-        Query *query = all[slot].name ? &all[slot] : NULL;
+        query = all[slot].name ? &all[slot] : NULL;
         if (query && query->retrieved) fail("the lines of a query are apart");
+        number_of_query++;
+        for (int i = 0; query && i < query->judged; i++) {
+            Judgment judgment = judgments[query->first + i];
+            Cell *free_cell = cell(known, judgment.pair, number_of_query);
+            if (free_cell->query == number_of_query) fail("a document is judged twice");
+            *free_cell = (Cell){judgment.pair, number_of_query, judgment.grade};
+        }
         double last = INFINITY, gain = 0, ideal = 0, precisions = 0;
         int rank = 0, hits = 0, first = 0, early = 0, top = 0;
-        memset(seen, 0, sizeof seen);
         for (run.at = line; run.end - run.at > (long)length && !memcmp(run.at, line, length); rank++) {
             run.at += length;
             skip(&run, ' ');
@@ -104,18 +120,14 @@ int main(int count, char **paths) {
             if (!(score < last)) fail("scores do not fall");
             last = score;
             if (rank >= MOST / 2) fail("a list is too long");
-            uint64_t place = pair & (MOST - 1);
-            for (; seen[place]; place = (place + 1) & (MOST - 1))
-                if (seen[place] == pair) fail("a document is ranked twice");
-            seen[place] = pair;
-            for (slot = pair & (slots - 1); judgments[slot].pair; slot = (slot + 1) & (slots - 1)) {
-                if (judgments[slot].pair != pair) continue;
-                int grade = judgments[slot].grade;
-                if (rank < DEPTH) gain += grade * discount[rank], top += grade > 0;
-                if (grade) precisions += ++hits / (rank + 1.0), early += rank < RECALL;
-                if (grade && !first) first = rank + 1;
-                break;
-            }
+            Cell *own = cell(seen, pair, number_of_query);
+            if (own->query == number_of_query) fail("a document is ranked twice");
+            *own = (Cell){pair, number_of_query, 0};
+            int grade = (own = cell(known, pair, number_of_query))->query == number_of_query ? own->grade : 0;
+            if (!grade) continue;
+            if (rank < DEPTH) gain += grade * discount[rank], top++;
+            precisions += ++hits / (rank + 1.0), early += rank < RECALL;
+            if (!first) first = rank + 1;
         }
         if (!query) continue;
         query->retrieved = rank, judged++;
