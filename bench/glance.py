@@ -42,8 +42,8 @@ def _evaluations(rows: list[dict[str, Any]]) -> list[_Row]:
     for title in _EVALUATED:
         measured = sorted(where for where, size, name in by_contestant if (size, name) == (title, _FLOOR))
         if measured:
-            ours, floor = (by_contestant[measured[-1], title, name] for name in (_OURS, _FLOOR))
-            cells = (ours["cpu"], ours["memory"], "C", floor["cpu"])
+            evaluated, floor = (by_contestant[measured[-1], title, name] for name in (_OURS, _FLOOR))
+            cells = (evaluated["cpu"], evaluated["memory"], "C", floor["cpu"])
             table.append(("eval, 5 metrics", title, *cells))
     return table
 

@@ -92,7 +92,7 @@ int main(int count, char **paths) {
         judgments[size++] = (Judgment){pair, grade};
     }
     double ndcg = 0, ap = 0, rr = 0, recall = 0, precision = 0;
-    static Cell known[MOST], seen[MOST];
+    static Cell judged_here[MOST], ranked_here[MOST];
     int64_t number_of_query = 0;
     while (run.at < run.end) {
         const char *line = run.at;
@@ -104,7 +104,7 @@ int main(int count, char **paths) {
         number_of_query++;
         for (int i = 0; query && i < query->judged; i++) {
             Judgment judgment = judgments[query->first + i];
-            Cell *free_cell = cell(known, judgment.pair, number_of_query);
+            Cell *free_cell = cell(judged_here, judgment.pair, number_of_query);
             if (free_cell->query == number_of_query) fail("a document is judged twice");
             *free_cell = (Cell){judgment.pair, number_of_query, judgment.grade};
         }
@@ -120,10 +120,10 @@ int main(int count, char **paths) {
             if (!(score < last)) fail("scores do not fall");
             last = score;
             if (rank >= MOST / 2) fail("a list is too long");
-            Cell *own = cell(seen, pair, number_of_query);
+            Cell *own = cell(ranked_here, pair, number_of_query);
             if (own->query == number_of_query) fail("a document is ranked twice");
             *own = (Cell){pair, number_of_query, 0};
-            int grade = (own = cell(known, pair, number_of_query))->query == number_of_query ? own->grade : 0;
+            int grade = (own = cell(judged_here, pair, number_of_query))->query == number_of_query ? own->grade : 0;
             if (!grade) continue;
             if (rank < DEPTH) gain += grade * discount[rank], top++;
             precisions += ++hits / (rank + 1.0), early += rank < RECALL;

@@ -175,9 +175,8 @@ def rename_columns(table: object, columns: Mapping[str, str] | None) -> Any:
     our_columns = {column: pl.col(source_column) for column, source_column in source_columns.items()}
     has_ranks = "rank" in our_columns and types[source_columns["rank"]].is_numeric()
     if has_ranks and not match_columns(names, ("score",)):
-        our_columns["score"] = -our_columns.pop("rank").cast(
-            pl.Float64
-        )  # distances too, which are no whole numbers
+        # a rank that the user names may be a distance, which is not a whole number
+        our_columns["score"] = -our_columns.pop("rank").cast(pl.Float64)
     return frame.select(*other_columns, **our_columns)
 
 

@@ -162,7 +162,7 @@ def read_prels(source: InputFile) -> FileContents:
 
 
 def _read_fields(source: InputFile, fields: Sequence[str], field_text: str) -> pl.DataFrame:
-    """The lines of a file with these fields, of which the grade is a number."""
+    """The fields of all lines of a file; the grade is a number, the others are text."""
     first = first_fields(source)
     if len(first) != len(fields):
         problem = f"{count_noun(len(first), 'field')}, expected {len(fields)} ({field_text})."
